@@ -1,0 +1,112 @@
+"""The syntax of meshes, of the axes of collectives, and of work clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr, Work
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
+from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece
+from bpir.ir.diagnostic import Span, fail
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Property, strings
+
+
+@attrs.frozen(eq=False)
+class MeshAxes(Property):
+    """`<["data"=D, "tensor"=t]>`: axis names with sizes, in mesh order; stored as two arrays would be: `[["data", #bp.expr<D>]]`."""
+
+    name: str = "axes"
+
+    def fragment(self, rule: str) -> Fragment:
+        return Fragment(
+            f'{rule}: "=" raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])}
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield "= <[" + ", ".join(f"{quoted(name)}={size.text}" for name, size in mesh_entries(attribute)) + "]>"
+
+
+def _mesh_action(context: ParseContext, values: list[Any], span: Span) -> ArrayAttr:
+    names = [name for name, _ in values]
+    if len(set(names)) != len(names):
+        raise fail(f"mesh axis '{next(n for n in names if names.count(n) > 1)}' is given twice", span)
+    return mesh_attribute(dict(values))
+
+
+def mesh_attribute(axes: Mapping[str, Expr]) -> ArrayAttr:
+    return ArrayAttr(tuple(ArrayAttr((StringAttr(name), ExprAttr(size))) for name, size in axes.items()))
+
+
+def mesh_entries(attribute: Attribute | None) -> list[tuple[str, Expr]]:
+    found = []
+    for entry in attribute.values if isinstance(attribute, ArrayAttr) else ():
+        if isinstance(entry, ArrayAttr) and len(entry.values) == 2:
+            name, size = entry.values
+            if isinstance(name, StringAttr) and isinstance(size, ExprAttr):
+                found.append((name.value, size.expr))
+    return found
+
+
+@attrs.frozen(eq=False)
+class CollectiveAxes(Property):
+    """`[{}, {"tensor"}, {}]`: per dimension the mesh axes that the collective gathers or scatters."""
+
+    name: str = "axes"
+
+    def fragment(self, rule: str) -> Fragment:
+        rules = (
+            f'{rule}: "[" {rule}_set ("," {rule}_set)* "]" -> {rule}_is\n'
+            f'{rule}_set: "{{" (string ("," string)*)? "}}" -> {rule}_set\n'
+        )
+        return Fragment(
+            rules,
+            {
+                rule + "_is": lambda c, v, s: ArrayAttr(tuple(v)),
+                rule + "_set": lambda c, v, s: ArrayAttr(tuple(StringAttr(name) for name in v)),
+            },
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ArrayAttr)
+        yield "[" + ", ".join("{" + ", ".join(map(quoted, strings(v))) + "}" for v in attribute.values) + "]"
+
+
+@attrs.frozen(eq=False)
+class WorkClause(Property):
+    """`work <ops = ...,` with each further component on its own line: readable at any length, whatever the width."""
+
+    name: str = "work"
+
+    def fragment(self, rule: str) -> Fragment:
+        return Fragment(
+            f'{rule}: "work" raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("bp_work_body", v[0])}
+        )
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        attribute = operation.properties.get(self.name)
+        if isinstance(attribute, Work):
+            yield "\n"
+            yield "work <"
+            for index, (name, value) in enumerate(attribute.items()):
+                if index:
+                    yield ","
+                    yield "\n"
+                    yield "      "
+                yield f"{name} = {value.text}"
+            yield ">"
+
+
+GRAMMARS["dist"] = [
+    Fragment(
+        """
+dist_mesh_body: "[" dist_mesh_axis ("," dist_mesh_axis)* "]" -> dist_mesh_body
+dist_mesh_axis: string "=" expr -> dist_mesh_axis
+""",
+        {"dist_mesh_body": _mesh_action, "dist_mesh_axis": lambda c, v, s: (v[0], v[1])},
+    )
+]

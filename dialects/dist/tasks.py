@@ -1,0 +1,273 @@
+"""The operations of the `dist` dialect: a mesh, sharded values, compute and collective tasks with work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bpir.dialects import model as model
+from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.dialects.dist.parts import CollectiveAxes, MeshAxes, WorkClause
+from bpir.dialects.model.base import Local, ModelOperation
+from bpir.ir.attributes import ArrayAttr, StringAttr
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.expression import ZERO, Expr
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Body, Clause, EntryRegion, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
+
+PHASES = (
+    "forward",
+    "recompute",
+    "recommunication",
+    "activation_gradient",
+    "weight_gradient",
+    "optimizer",
+    "prefill",
+    "decode",
+)
+
+
+class Mesh(OperationDeclaration):
+    """`dist.mesh @mesh = <["tensor"=t]>`: the logical mesh; axes in order, each with its size (as Shardy and JAX spell it)."""
+
+    name = "dist.mesh"
+    syntax = (SymbolName(), MeshAxes())
+    required = ("sym_name", "axes")
+
+
+class Block(OperationDeclaration):
+    """`dist.block @block from "block" on @mesh (%x: T) { ... }`: the tasks of one rank, in an order that respects data flow."""
+
+    name = "dist.block"
+    syntax = (
+        SymbolName(),
+        Clause("from", (Text("source"),), optional=False, line=False),
+        Clause("on", (Reference("mesh"),), optional=False, line=False),
+        Clause("workload", (Reference("workload"),), optional=False, line=False),
+        Clause("strategy", (Reference("strategy"),), optional=False, line=False),
+        EntryRegion(),
+    )
+    required = ("sym_name", "source", "mesh", "workload", "strategy")
+    isolated = True
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
+            report.error(operation, "'dist.block' holds one region with one block")
+            return
+        names: dict[str, Operation] = {}
+        for child in operation.body:
+            if not child.name.startswith("dist."):
+                report.error(child, f"'{child.name}' can't stand in a dist.block: only operations of the dist dialect can")
+            name = name_of(child)
+            if name and name in names:
+                report.error(child, f"task '{name}' is named twice", Report.note(names[name], "first named here"))
+            names.setdefault(name, child)
+        if not operation.body or operation.body[-1].name != "dist.return":
+            report.error(operation, "a dist.block ends with 'dist.return'")
+
+
+class Return(OperationDeclaration):
+    """`dist.return %y`: the results of the block."""
+
+    name = "dist.return"
+    syntax = (Operands(0),)
+    terminator = True
+
+
+class State(OperationDeclaration):
+    """`%K, %V = dist.state "attention.kv_cache" from "attention.core" : T, T`: values that outlive the run; one buffer of a plan."""
+
+    name = "dist.state"
+    syntax = (Text("task"), Clause("from", (Text("source"),), optional=False, line=False), ResultTypes())
+    required = ("task", "source")
+
+
+class Task(OperationDeclaration):
+    """A task of one rank: a name, a phase, the model operation that it comes from, exact work."""
+
+    required = ("task", "phase", "source", "work")
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        phase = operation.properties.get("phase")
+        if isinstance(phase, StringAttr) and phase.value not in PHASES:
+            report.error(operation, f"unknown phase '{phase.value}'{suggestion(phase.value, PHASES)}")
+        if not isinstance(operation.properties.get("work"), Work):
+            report.error(operation, "'work' must be a #bp.work<...>")
+
+
+class Compute(Task):
+    """`%y = dist.compute "mlp.gelu.decode" gelu %x : T`, then clauses: the model operation `gelu` on one rank's part.
+
+    `weights` counts the elements of weights on this rank; `effects` says whether the task reads or writes a state.
+    """
+
+    name = "dist.compute"
+    syntax = (
+        Text("task"),
+        Word("kind"),
+        Operands(),
+        ResultTypes(),
+        Clause("from", (Text("source"), ), optional=False),
+        Clause("phase", (Word("phase"),), optional=False, line=False),
+        Clause("weights", (Body("weights", "bp_expr_body"),)),
+        Clause("effects", (Words("effects"),)),
+        WorkClause(),
+    )
+    required = (*Task.required, "kind")
+    optional = ("weights", "effects")
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        super().verify(operation, report)
+        kind = kind_of(operation)
+        if rule_of(operation) is None:
+            report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, kinds())}")
+        for effect in strings(operation.properties.get("effects")):
+            if effect not in ("read", "write"):
+                report.error(operation, f"unknown effect '{effect}', expected read or write")
+
+
+class Collective(Task):
+    """A task in which the ranks of a mesh axis take part; `work` has the logical bytes of the message."""
+
+    required = (*Task.required, "axes")
+    reduces: ClassVar[bool] = False
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        super().verify(operation, report)
+        if len(operation.operands) != 1 or len(operation.results) != 1:
+            report.error(operation, f"'{self.name}' has one operand and one result")
+            return
+        operand, result = operation.operands[0].type, operation.results[0].type
+        if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
+            report.error(operation, f"'{self.name}' works on !bp.tensor values")
+            return
+        expected = self.result(operand, operation)
+        if expected is not result:
+            wanted = expected.text if expected is not None else "another operand"
+            report.error(operation, f"the axes of '{self.name}' do not lead from {operand.text} to {result.text}, but to {wanted}")
+
+    def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
+        """The type that the collective gives; None if the operand does not fit."""
+        raise NotImplementedError
+
+    def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
+        """The work on one rank, from the local operand and result and the number of ranks that take part."""
+        raise NotImplementedError
+
+
+def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
+    return (
+        Text("task"),
+        *parts,
+        Operands(1, 1),
+        ResultTypes(),
+        Clause("from", (Text("source"),), optional=False),
+        Clause("phase", (Word("phase"),), optional=False, line=False),
+        WorkClause(),
+    )
+
+
+class AllReduce(Collective):
+    """`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
+
+    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank (each reduces its `N/t` of `t` parts, Rabenseifner
+    2004), the message is the whole logical tensor. Local traffic: read the operand, write the result.
+    """
+
+    name = "dist.all_reduce"
+    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes())
+    required = (*Collective.required, "reduction")
+    reduces = True
+
+    def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
+        axes = [name for names in axes_of(operation) for name in names]
+        if not axes or not set(axes) <= set(operand.unreduced):
+            return None
+        return TensorType(operand.dims, operand.axes, operand.element, tuple(a for a in operand.unreduced if a not in axes))
+
+    def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
+        return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+
+
+def name_of(operation: Operation) -> str:
+    """The name of a task or state; empty for others."""
+    name = operation.properties.get("task")
+    return name.value if isinstance(name, StringAttr) else ""
+
+
+def text_of(operation: Operation, name: str) -> str:
+    """A string property, empty if absent."""
+    value = operation.properties.get(name)
+    return value.value if isinstance(value, StringAttr) else ""
+
+
+def kind_of(operation: Operation) -> str:
+    """The model operation that a compute task is a part of, or the collective (`all_reduce`)."""
+    return text_of(operation, "kind") or operation.name.partition(".")[2]
+
+
+def kinds() -> list[str]:
+    return [d.name.partition(".")[2] for d in DECLARATIONS.values() if isinstance(d, ModelOperation)]
+
+
+def rule_of(operation: Operation) -> ModelOperation | None:
+    """The model operation's declaration: its work rules."""
+    declaration = DECLARATIONS.get("model." + text_of(operation, "kind"))
+    return declaration if isinstance(declaration, ModelOperation) else None
+
+
+def axes_of(operation: Operation) -> list[tuple[str, ...]]:
+    attribute = operation.properties.get("axes")
+    return [strings(v) for v in attribute.values] if isinstance(attribute, ArrayAttr) else []
+
+
+def work_of(operation: Operation) -> Work | None:
+    value = operation.properties.get("work")
+    return value if isinstance(value, Work) else None
+
+
+def weights_of(operation: Operation) -> Expr:
+    """The elements of weights of a task."""
+    value = operation.properties.get("weights")
+    return value.expr if isinstance(value, ExprAttr) else ZERO
+
+
+def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
+    """The work of a collective on one rank of a mesh.
+
+    Raises:
+        DiagnosticError: a value is not a tensor, or an axis is not on the mesh.
+    """
+    declaration = operation.declaration
+    assert isinstance(declaration, Collective)
+    part = local(operation, operation, mesh)
+    names = [axis for axes in axes_of(operation) for axis in axes]
+    for axis in names:
+        if axis not in mesh:
+            raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
+    return declaration.forward(part.operands[0], part.results[0], product(mesh[axis] for axis in names))
+
+
+def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> Local:
+    """One rank's view of a compute task, for the work rules of its model operation `source`.
+
+    Raises:
+        DiagnosticError: a value of the task is not a tensor, or names an axis that the mesh does not have.
+    """
+    seen: set[Any] = set()
+    first = []
+    for value in operation.operands:
+        first.append(value not in seen)
+        seen.add(value)
+    types = [v.type for v in (*operation.operands, *operation.results)]
+    parts = []
+    for type in types:
+        if not isinstance(type, TensorType):
+            raise fail(f"a task works on !bp.tensor values, found {type.text}", operation.span)
+        for axis in (*(a for names in type.axes for a in names), *type.unreduced):
+            if axis not in mesh:
+                raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
+        parts.append(type.local(mesh))
+    count = len(operation.operands)
+    return Local(source, tuple(parts[:count]), tuple(parts[count:]), tuple(first))

@@ -1,0 +1,112 @@
+"""`model.attention` and the KV cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bpir.dialects.bp import ExprAttr, TensorType, product, tensor
+from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, require_operands, tensor_type
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import Expr, total
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, Flag
+
+HEAD_RANK = 4  # batch, tokens, heads, head size
+
+
+def head_types(operation: Operation, count: int) -> list[TensorType]:
+    """The types of the operands, each `batch x tokens x heads x head size`."""
+    require_operands(operation, count)
+    types = [tensor_type(operation, v) for v in operation.operands]
+    for name, type in zip("QKV" if count == 3 else "KV", types, strict=True):
+        if len(type.dims) != HEAD_RANK:
+            raise fail(
+                f"'{operation.name}' expects {name} as batch x tokens x heads x head size, found {type.text}", operation.span
+            )
+        if type.dims[0] is not types[0].dims[0] or type.element is not types[0].element:
+            raise fail(
+                f"'{operation.name}' expects one batch axis and one element: {types[0].text} and {type.text} differ",
+                operation.span,
+            )
+    return types
+
+
+class Attention(ModelOperation):
+    """`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
+
+    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is visible. With
+    `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`: operations `4*b*q*c*h*d + 5*b*h*q*c`
+    (two products of 2 each, Vaswani et al. 2017, equation 1; softmax 5 an element), dense: a causal mask removes nothing.
+    Traffic: Q, K, V and the result only (the boundary of FlashAttention, Dao et al. 2022); unfused, the scores are workspace.
+    """
+
+    name = "model.attention"
+    syntax = model_syntax(
+        Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3
+    )
+    optional = ("context", "dropout")
+    capabilities = ("matrix_multiply", "softmax")
+    alternatives = ("unfused", "fused_attention", "paged_attention")
+
+    def infer(self, operation: Operation) -> list[Any]:
+        query, key, value = head_types(operation, 3)
+        if key.dims[1] is not value.dims[1] or key.dims[2] is not value.dims[2]:
+            raise fail(f"K and V differ in tokens or heads: {key.text} and {value.text}", operation.span)
+        if query.dims[3] is not key.dims[3]:
+            raise fail(f"Q and K differ in head size: {query.dims[3].text} and {key.dims[3].text}", operation.span)
+        if query.dims[2] is not key.dims[2]:
+            raise fail(f"Q and K differ in heads: {query.dims[2].text} and {key.dims[2].text}", operation.span)
+        return [tensor((*query.dims[:3], value.dims[3]), query.element)]
+
+    def whole(self, operation: Operation) -> Iterable[Expr]:
+        _, key, value = head_types(operation, 3)
+        return (key.dims[1], key.dims[3], value.dims[3])
+
+    def matmul_operations(self, local: Local) -> Expr:
+        _, key, value = local.operands
+        return 2 * self._scores(local) * (key.dims[3] + value.dims[3])
+
+    def operations(self, local: Local) -> Expr:
+        return self.matmul_operations(local) + 5 * self._scores(local)
+
+    @staticmethod
+    def _scores(local: Local) -> Expr:
+        """The elements of the scores: batch x heads x query tokens x visible tokens."""
+        query, key, _ = local.operands
+        return product(query.dims[:3]) * key.dims[1]
+
+    def workspace(self, local: Local) -> Iterable[Expr]:
+        query, key, value = local.operands
+        new = tuple(tensor((query.dims[0], query.dims[1], *t.dims[2:]), t.element) for t in (key, value))
+        yield total(t.bytes for t in (query, *new))
+        yield self._scores(local) * query.element_bytes
+
+
+class KvAppend(ModelOperation):
+    """`%K, %V = model.kv_append "attention.kv_append" %k, %v context c`: the new K and V go to the cache; all visible ones come out.
+
+    Operations 0; reads and writes the new K and V. The cache is a state: a write of it is an effect. Training sees no cache, there
+    the new tokens are all tokens.
+    """
+
+    name = "model.kv_append"
+    syntax = model_syntax(Clause("context", (Expression("context"),), line=False), operands=2)
+    optional = ("context",)
+    capabilities = ("kv_cache",)
+
+    def infer(self, operation: Operation) -> list[Any]:
+        key, value = head_types(operation, 2)
+        context = operation.properties.get("context")
+        if not isinstance(context, ExprAttr):
+            return [key, value]
+        return [tensor((t.dims[0], context.expr, *t.dims[2:]), t.element) for t in (key, value)]
+
+    def whole(self, operation: Operation) -> Iterable[Expr]:
+        return [dim for type in head_types(operation, 2) for dim in (type.dims[1], type.dims[3])]
+
+    def operands_read(self, local: Local) -> tuple[TensorType, ...]:
+        return local.operands[:2]
+
+    def results_written(self, local: Local) -> tuple[TensorType, ...]:
+        return local.operands[:2]

@@ -1,0 +1,179 @@
+"""What every model operation states: shapes, axes, weights, work. A pass and a verifier ask the operation, never its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.ir.attributes import Attribute, StringAttr
+from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.operation import Operation, Value
+from bpir.ir.syntax import Operands, Property, ResultTypes, Text, alternative
+
+TOKEN_RANK = 2
+"""The leading token axes of every activation: the batch axis and the token axis."""
+
+
+@attrs.frozen
+class Local:
+    """One rank's part of an operation: what the work rules read.
+
+    Attributes:
+        operation: the model operation, for its properties.
+        operands, results: the local tensors (sizes divided by the mesh axes that shard them).
+        first_use: for each operand whether it is the first use of its value ("every distinct operand is read once").
+    """
+
+    operation: Operation
+    operands: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+    first_use: tuple[bool, ...]
+
+    @property
+    def distinct_operands(self) -> tuple[TensorType, ...]:
+        return tuple(t for t, first in zip(self.operands, self.first_use, strict=True) if first)
+
+
+class ModelOperation(OperationDeclaration):
+    """An operation on tensors in a block.
+
+    Subclasses give the rules below with their sources. `n` stands for the elements of the local operand.
+    """
+
+    capabilities: ClassVar[tuple[str, ...]] = ()  # what a target must be able to do
+    alternatives: ClassVar[tuple[str, ...]] = ()  # target-neutral implementations, the first is the unfused one
+    training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
+    brings_axes: ClassVar[bool] = False  # its weights bring dimensions in (`produced`)
+    residual: ClassVar[bool] = False  # its result is the residual stream, a boundary value of a plan
+    required = ("layer",)
+
+    def whole(self, operation: Operation) -> Iterable[Expr]:
+        """The dimensions that must not be sharded."""
+        return ()
+
+    def produced(self, operation: Operation) -> Iterable[tuple[Expr, ...]]:
+        """For each result the dimensions that the weights bring in; such an axis may be sharded."""
+        return ()
+
+    def contracted(self, operation: Operation) -> tuple[Expr, ...]:
+        """The dimensions of the operand that are summed over: sharded, the result is a partial sum."""
+        return ()
+
+    def weights(self, local: Local) -> Expr:
+        """`w`: the number of weights on one rank."""
+        return ZERO
+
+    def operations(self, local: Local) -> Expr:
+        """Arithmetic operations of forward on one rank; a multiply-add counts 2."""
+        return ZERO
+
+    def matmul_operations(self, local: Local) -> Expr:
+        """The part of `operations` that matrix products do (what PyTorch's FLOP counter counts)."""
+        return ZERO
+
+    def operands_read(self, local: Local) -> tuple[TensorType, ...]:
+        """The operands that forward reads: every distinct one."""
+        return local.distinct_operands
+
+    def results_written(self, local: Local) -> tuple[TensorType, ...]:
+        """The results that forward writes: all."""
+        return local.results
+
+    def forward(self, local: Local) -> Work:
+        """The work of forward: every distinct operand and the weights are read once, every result is written once."""
+        element = local.operands[0].element_bytes
+        return work(
+            ops=self.operations(local),
+            read=total(t.bytes for t in self.operands_read(local)) + self.weights(local) * element,
+            write=total(t.bytes for t in self.results_written(local)),
+        )
+
+    def workspace(self, local: Local) -> Iterable[Expr]:
+        """Sizes in bytes that an unfused execution holds at once, besides the results of single linears."""
+        return ()
+
+
+class Elementwise(ModelOperation):
+    """An operation whose result has the shape of its operands."""
+
+    arity: ClassVar[int] = 1
+
+    def infer(self, operation: Operation) -> list[Any]:
+        types = [tensor_type(operation, v) for v in operation.operands]
+        require_operands(operation, self.arity)
+        for other in types[1:]:
+            if other is not types[0]:
+                raise fail(
+                    f"operands of '{self.name}' must have one type: {types[0].text} and {other.text} differ", operation.span
+                )
+        return [types[0]]
+
+
+@attrs.frozen(eq=False)
+class Expression(Property):
+    """An expression in place: `context c`."""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "expr", lambda c, v, s: ExprAttr(v[0]))
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ExprAttr)
+        yield attribute.expr.text
+
+
+def model_syntax(*parts: Any, operands: int = 1) -> tuple[Any, ...]:
+    """`NAME "layer" %a, ... parts... [-> type]`"""
+    return (Text("layer"), Operands(operands, operands), *parts, ResultTypes("->", inferred=True))
+
+
+def layer_of(operation: Operation) -> str:
+    """The layer name that the file gave; empty for operations without one."""
+    attribute = operation.properties.get("layer")
+    return attribute.value if isinstance(attribute, StringAttr) else ""
+
+
+def group_of(layer: str) -> str:
+    """The name up to its last dot: `attention` of `attention.core`."""
+    return layer.rpartition(".")[0] or layer
+
+
+def tensor_type(operation: Operation, value: Value) -> TensorType:
+    """The type of a value, which must be a tensor with its token axes."""
+    if not isinstance(value.type, TensorType):
+        raise fail(f"'{operation.name}' expects a !bp.tensor, found {value.type.text}", operation.span)
+    if len(value.type.dims) <= TOKEN_RANK:
+        raise fail(
+            f"'{operation.name}' expects a batch axis, a token axis and more, found {value.type.text}", operation.span
+        )
+    return value.type
+
+
+def require_operands(operation: Operation, count: int) -> None:
+    if len(operation.operands) != count:
+        raise fail(f"'{operation.name}' expects {count} operand(s), found {len(operation.operands)}", operation.span)
+
+
+def token_dims(type: TensorType) -> tuple[Expr, ...]:
+    return type.dims[:TOKEN_RANK]
+
+
+def feature_dims(type: TensorType) -> tuple[Expr, ...]:
+    return type.dims[TOKEN_RANK:]
+
+
+def features(type: TensorType) -> Expr:
+    return product(feature_dims(type))
+
+
+def tokens(type: TensorType) -> Expr:
+    return product(token_dims(type))
+
+
+def verify_layer(operation: Operation, report: Report) -> None:
+    if not layer_of(operation):
+        report.error(operation, "the layer name must not be empty")

@@ -1,0 +1,94 @@
+"""`model.linear`: a matrix product with a weight, with one or several results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr, product, shape_text, tensor
+from bpir.dialects.model.base import (
+    Local,
+    ModelOperation,
+    feature_dims,
+    features,
+    model_syntax,
+    require_operands,
+    tensor_type,
+    token_dims,
+    tokens,
+)
+from bpir.ir.attributes import ArrayAttr, Attribute
+from bpir.ir.declaration import Fragment, Piece
+from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, Flag, Property
+
+
+@attrs.frozen(eq=False)
+class Shapes(Property):
+    """`[h x d], [F]`: an array of shapes."""
+
+    def fragment(self, rule: str) -> Fragment:
+        return Fragment(
+            f'{rule}: raw_square ("," raw_square)* -> {rule}_is\n',
+            {rule + "_is": lambda c, v, s: ArrayAttr(tuple(shape_attribute(c.body("bp_shape_body", raw)) for raw in v))},
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield ", ".join(f"[{shape_text(shape)}]" for shape in shapes_of(attribute))
+
+
+def shape_attribute(dims: Iterable[Expr]) -> ArrayAttr:
+    return ArrayAttr(tuple(ExprAttr(dim) for dim in dims))
+
+
+def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
+    if not isinstance(attribute, ArrayAttr):
+        return []
+    return [
+        tuple(dim.expr for dim in shape.values if isinstance(dim, ExprAttr))
+        for shape in attribute.values
+        if isinstance(shape, ArrayAttr)
+    ]
+
+
+class Linear(ModelOperation):
+    """`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
+
+    Keeps the batch and token axes of its operand and contracts the rest. With `m` tokens, `n` contracted and `k` produced
+    elements: operations `2*m*n*k` (Shoeybi et al. 2019, section 3; a multiply-add is 2), and `m*k` for a bias; weights `n*k` and `k`.
+    Traffic: read the operand, the weights and biases; write the results.
+    """
+
+    name = "model.linear"
+    syntax = model_syntax(Flag("bias"), Clause(":", (Shapes("features"),), optional=False, line=False))
+    required = ("layer", "features")
+    optional = ("bias",)
+    capabilities = ("matrix_multiply",)
+    brings_axes = True
+
+    def infer(self, operation: Operation) -> list[Any]:
+        require_operands(operation, 1)
+        type = tensor_type(operation, operation.operands[0])
+        return [tensor((*token_dims(type), *shape), type.element) for shape in shapes_of(operation.properties.get("features"))]
+
+    def produced(self, operation: Operation) -> Iterable[tuple[Expr, ...]]:
+        return shapes_of(operation.properties.get("features"))
+
+    def contracted(self, operation: Operation) -> tuple[Expr, ...]:
+        return feature_dims(tensor_type(operation, operation.operands[0]))
+
+    def weights(self, local: Local) -> Expr:
+        produced = total(features(result) for result in local.results)
+        contracted = product(feature_dims(local.operands[0]))
+        return contracted * produced + (produced if "bias" in local.operation.properties else 0)
+
+    def matmul_operations(self, local: Local) -> Expr:
+        produced = total(features(result) for result in local.results)
+        return 2 * tokens(local.operands[0]) * features(local.operands[0]) * produced
+
+    def operations(self, local: Local) -> Expr:
+        bias = total(result.elements for result in local.results) if "bias" in local.operation.properties else ZERO
+        return self.matmul_operations(local) + bias

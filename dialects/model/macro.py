@@ -1,0 +1,94 @@
+"""What `model.transformer_block` stands for: the operations of a GPT block (Radford et al. 2019; Brown et al. 2020)."""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.base import feature_dims
+from bpir.dialects.model.linear import shape_attribute
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Block, Operation, Region, Value, clone
+
+
+def expand(module: Operation) -> Operation:
+    """A copy of the module with each macro replaced by its operations; the module itself if it has none."""
+    if not any(operation.name == "model.transformer_block" for operation in module.walk()):
+        return module
+    module = clone(module)
+    for operation in module.walk():
+        if operation.name == "model.block":
+            _expand_block(operation)
+    return module
+
+
+def _expand_block(block: Operation) -> None:
+    body = block.regions[0].blocks[0]
+    values: dict[Value, Value] = {}
+    operations: list[Operation] = []
+    for operation in body.operations:
+        operation.operands = [values.get(v, v) for v in operation.operands]
+        if operation.name == "model.transformer_block":
+            values[operation.results[0]] = _Expansion(operation, operations).block()
+        else:
+            operations.append(operation)
+    block.regions[0] = Region([Block([], operations)], block)
+    block.regions[0].blocks[0].arguments = body.arguments
+    for argument in body.arguments:
+        argument.owner = block.regions[0].blocks[0]
+
+
+class _Expansion:
+    def __init__(self, macro: Operation, out: list[Operation]) -> None:
+        self.macro = macro
+        self.out = out
+
+    def block(self) -> Value:
+        macro = self.macro
+        source = macro.operands[0]
+        heads = (self._size("heads"), self._size("head_size"))
+        assert isinstance(source.type, TensorType)
+        hidden = feature_dims(source.type)
+        normed = self._one("attention.layer_norm", "layer_norm", source)
+        query, key, value = (
+            self._linear(f"attention.{part}", normed, heads) for part in ("query", "key", "value")
+        )
+        context = {name: macro.properties[name] for name in ("context", "dropout") if name in macro.properties}
+        core = self._add("attention.core", "attention", [query, key, value], context)
+        output = self._dropout("attention.output_dropout", self._linear("attention.output_projection", core, hidden))
+        middle = self._add("attention.residual", "add", [output, source])
+        normed = self._one("mlp.layer_norm", "layer_norm", middle)
+        wide = self._one("mlp.gelu", "gelu", self._linear("mlp.expand", normed, (self._size("feed_forward"),)))
+        output = self._dropout("mlp.output_dropout", self._linear("mlp.contract", wide, hidden))
+        return self._add("mlp.residual", "add", [output, middle])
+
+    def _size(self, name: str) -> Expr:
+        attribute = self.macro.properties[name]
+        assert isinstance(attribute, ExprAttr)
+        return attribute.expr
+
+    def _linear(self, layer: str, operand: Value, shape: tuple[Expr, ...]) -> Value:
+        properties: dict[str, Attribute] = {"features": ArrayAttr((shape_attribute(shape),))}
+        if "bias" in self.macro.properties:
+            properties["bias"] = UnitAttr()
+        return self._add(layer, "linear", [operand], properties)
+
+    def _dropout(self, layer: str, operand: Value) -> Value:
+        return self._one(layer, "dropout", operand) if "dropout" in self.macro.properties else operand
+
+    def _one(self, layer: str, kind: str, operand: Value) -> Value:
+        return self._add(layer, kind, [operand])
+
+    def _add(self, layer: str, kind: str, operands: list[Value], properties: dict[str, Attribute] | None = None) -> Value:
+        declaration = DECLARATIONS["model." + kind]
+        operation = Operation(
+            declaration.name,
+            operands,
+            properties={"layer": StringAttr(layer), **(properties or {})},
+            span=self.macro.span,
+            declaration=declaration,
+        )
+        types = declaration.infer(operation) or []
+        operation.results = [Value(t, operation, i) for i, t in enumerate(types)]
+        self.out.append(operation)
+        return operation.results[0]

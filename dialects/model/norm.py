@@ -1,0 +1,53 @@
+"""Normalisations over the feature axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from bpir.dialects.model.base import Elementwise, Local, feature_dims, features, model_syntax, tensor_type
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation
+
+
+class Normalization(Elementwise):
+    """A normalisation needs its feature axes whole; its factors are per element of the operand."""
+
+    per_element: ClassVar[int]
+    vectors: ClassVar[int]
+    capabilities = ("normalization",)
+
+    def whole(self, operation: Operation) -> Iterable[Expr]:
+        return feature_dims(tensor_type(operation, operation.operands[0]))
+
+    def weights(self, local: Local) -> Expr:
+        return self.vectors * features(local.operands[0])
+
+    def operations(self, local: Local) -> Expr:
+        return self.per_element * local.operands[0].elements
+
+
+class LayerNorm(Normalization):
+    """`model.layer_norm "attention.layer_norm" %x`: operations `9n`, weights gamma and beta.
+
+    9 operations an element: mean (1), difference (1), square and sum (2), scale (1), square root and reciprocal shared, times gamma
+    (1), plus beta (1), and the two passes of the statistics (2): the factor of Calculon's LayerNorm (Isaev et al. 2023).
+    Traffic: read X, gamma and beta, write the result.
+    """
+
+    name = "model.layer_norm"
+    syntax = model_syntax()
+    per_element = 9
+    vectors = 2
+
+
+class RmsNorm(Normalization):
+    """`model.rms_norm "attention.norm" %x`: operations `4n`, weight gamma (Zhang and Sennrich 2019).
+
+    4 operations an element: square and sum (2), scale (1), times gamma (1).
+    """
+
+    name = "model.rms_norm"
+    syntax = model_syntax()
+    per_element = 4
+    vectors = 1

@@ -1,0 +1,88 @@
+"""What an inference phase does to a block's axes: a substitution of the batch, token and context axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.sharding import lone_symbol
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation
+
+
+@attrs.frozen
+class Phase:
+    """One inference phase of one block.
+
+    Attributes:
+        name: `prefill` or `decode`.
+        context: the visible KV tokens `c`.
+        substitution: what replaces the batch, token and context axes at the levels below the model.
+    """
+
+    name: str
+    context: Expr
+    substitution: Mapping[str, Expr]
+
+    def rewrite(self, expr: Expr) -> Expr:
+        return expr.substitute(self.substitution)
+
+    def type(self, type: TensorType) -> TensorType:
+        return type.rewritten(self.rewrite)
+
+
+def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
+    """The phase that the workload asks for: prefill has `q = c` query tokens, decode has `q = 1` (Vaswani et al. 2017, section 3.2.3).
+
+    Raises:
+        DiagnosticError: the workload does not say the phase or the context, or an axis of the block can't become what it says.
+    """
+    name = as_word(workload.get("phase"))
+    if name is None:
+        raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
+    batch_axis, token_axis = (
+        as_expr(workload.get(field)) or _input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
+    )
+    context_axis = _context_axis(block)
+    context = as_expr(workload.get("context")) or context_axis
+    if context is None:
+        raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
+    batch = as_expr(workload.get("batch")) or batch_axis
+    substitution: dict[str, Expr] = {}
+    for what, axis, value in (
+        ("batch", batch_axis, batch),
+        ("context", context_axis or context, context),
+        ("token", token_axis, context if name == "prefill" else ONE),
+    ):
+        if axis is value:
+            continue
+        symbol = lone_symbol(axis)
+        if symbol is None:
+            raise fail(f"the {what} axis is '{axis.text}' and can't become '{value.text}': use a symbol for it", block.span)
+        substitution[symbol] = value
+    return Phase(name, context, substitution)
+
+
+def _input_axis(block: Operation, index: int) -> Expr:
+    arguments = block.regions[0].blocks[0].arguments
+    type = arguments[0].type if arguments else None
+    if not isinstance(type, TensorType) or len(type.dims) <= index:
+        raise fail("the first argument of the block must be a !bp.tensor with a batch axis and a token axis", block.span)
+    return type.dims[index]
+
+
+def _context_axis(block: Operation) -> Expr | None:
+    """The context that the block's operations name; None if they name none."""
+    found: Expr | None = None
+    for operation in block.body:
+        value = operation.properties.get("context")
+        if isinstance(value, ExprAttr):
+            if found is not None and found is not value.expr:
+                raise fail(f"the block names two contexts, '{found.text}' and '{value.expr.text}'", operation.span)
+            found = value.expr
+    return found

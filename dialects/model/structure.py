@@ -1,0 +1,80 @@
+"""Blocks: the region that a model is written in, its end, and the macro for a whole Transformer block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bpir.dialects.model.base import (
+    TOKEN_RANK,
+    Expression,
+    ModelOperation,
+    layer_of,
+    tensor_type,
+)
+from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName
+
+
+class Block(OperationDeclaration):
+    """`model.block @block(%x: !bp.tensor<B x S x H, e>) { ... }`: a block of a model; its operations carry layer names."""
+
+    name = "model.block"
+    syntax = (SymbolName(), EntryRegion())
+    required = ("sym_name",)
+    isolated = True
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
+            report.error(operation, "'model.block' holds one region with one block")
+            return
+        layers: dict[str, Operation] = {}
+        for child in operation.body:
+            if not child.name.startswith("model."):
+                report.error(child, f"'{child.name}' can't stand in a model.block: only operations of the model dialect can")
+            layer = layer_of(child)
+            if "layer" in child.properties and not layer:
+                report.error(child, "the layer name must not be empty")
+            if layer and layer in layers:
+                report.error(child, f"layer '{layer}' is named twice", Report.note(layers[layer], "first named here"))
+            layers.setdefault(layer, child)
+        if not operation.body or operation.body[-1].name != "model.return":
+            report.error(operation, "a model.block ends with 'model.return'")
+
+
+class Return(OperationDeclaration):
+    """`model.return %y`: the results of the block."""
+
+    name = "model.return"
+    syntax = (Operands(0),)
+    terminator = True
+
+
+class TransformerBlock(ModelOperation):
+    """`%y = model.transformer_block %x heads h head_size d feed_forward F context c bias dropout`: a GPT block in one line.
+
+    `expand-blocks` replaces it by its operations: layer norm, Q, K, V, attention, projection, residual; layer norm, expand, GELU,
+    contract, residual (Radford et al. 2019). Layer names are those of the standard list.
+    """
+
+    name = "model.transformer_block"
+    required = ("heads", "head_size", "feed_forward")
+    optional = ("context", "bias", "dropout")
+    syntax = (
+        Operands(1, 1),
+        Clause("heads", (Expression("heads"),), optional=False, line=False),
+        Clause("head_size", (Expression("head_size"),), optional=False, line=False),
+        Clause("feed_forward", (Expression("feed_forward"),), optional=False, line=False),
+        Clause("context", (Expression("context"),), line=False),
+        Flag("bias"),
+        Flag("dropout"),
+        ResultTypes("->", inferred=True),
+    )
+
+    def infer(self, operation: Operation) -> list[Any]:
+        type = tensor_type(operation, operation.operands[0])
+        return [type]
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        if operation.operands and len(tensor_type(operation, operation.operands[0]).dims) != TOKEN_RANK + 1:
+            report.error(operation, "'model.transformer_block' expects batch x tokens x hidden")

@@ -1,0 +1,246 @@
+"""Attributes and types: immutable, interned values, so that equality is identity at any depth.
+
+Attributes of the builtin dialect stand in `dialects/builtin.py`'s neighbourhood of this file; a dialect adds its own by
+subclassing `Attribute` or `Type` with attrs fields and `pieces()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import attrs
+
+T = TypeVar("T")
+
+
+class Interned(type):
+    """Makes one object per class and field values: equal values are the same object.
+
+    Classes are called with positional arguments that are hashable (interned attributes, strings, numbers, tuples).
+    """
+
+    _pool: dict[tuple[Any, ...], Any] = {}  # noqa: RUF012
+
+    def __call__(cls: type[T], *args: Any) -> T:
+        fields = cls.__attrs_attrs__  # type: ignore[attr-defined]
+        if len(args) < len(fields):
+            args += tuple(field.default for field in fields[len(args) :])
+        key = (cls, *[(type(a), a) for a in args]) if any(type(a) in (bool, float) for a in args) else (cls, *args)
+        found = Interned._pool.get(key)
+        if found is None:
+            found = Interned._pool.setdefault(key, super().__call__(*args))  # type: ignore[misc]
+        return found  # type: ignore[no-any-return]
+
+
+class Attribute(metaclass=Interned):
+    """A value known when the module is written. Subclasses are `@attrs.frozen(eq=False)` and give `pieces()`."""
+
+    __slots__ = ()
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        """The generic spelling, in order: text, and nested attributes that the printer expands."""
+        raise NotImplementedError
+
+    def array_piece(self) -> str | Attribute:
+        """The spelling as an element of an array, where `i64` and `f64` are left out."""
+        return self
+
+    @property
+    def text(self) -> str:
+        """The generic spelling as one string (no recursion, whatever the depth)."""
+        return render(self)
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+class Type(Attribute):
+    """The type of a value; usable as an attribute too."""
+
+    __slots__ = ()
+
+
+def render(attribute: Attribute) -> str:
+    """The text of an attribute, nested ones expanded with a stack of our own."""
+    out: list[str] = []
+    stack: list[Iterator[str | Attribute]] = [iter(attribute.pieces())]
+    while stack:
+        for piece in stack[-1]:
+            if isinstance(piece, str):
+                out.append(piece)
+            else:
+                stack.append(iter(piece.pieces()))
+                break
+        else:
+            stack.pop()
+    return "".join(out)
+
+
+def joined(items: Iterable[str | Attribute], separator: str = ", ") -> Iterator[str | Attribute]:
+    """The items with a separator between them."""
+    for index, item in enumerate(items):
+        if index:
+            yield separator
+        yield item
+
+
+_PRINTABLE = {c: chr(c) for c in range(0x20, 0x7F)} | {ord("\\"): "\\\\", ord('"'): "\\22"}
+
+
+def quoted(text: str) -> str:
+    """A string (latin-1 bytes) in MLIR's spelling: printable ASCII as it is, every other byte `\\XX`."""
+    return '"' + "".join(_PRINTABLE.get(ord(c)) or f"\\{ord(c):02X}" for c in text) + '"'
+
+
+def is_bare_word(text: str) -> bool:
+    """Whether the text is an MLIR bare identifier."""
+    return bool(text) and text[0] in _WORD_START and all(c in _WORD for c in text)
+
+
+_WORD_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_WORD = _WORD_START | frozenset("0123456789$.")
+
+
+def symbol_text(name: str) -> str:
+    """`@name`, quoted where it is not a bare word."""
+    return "@" + (name if is_bare_word(name) else quoted(name))
+
+
+@attrs.frozen(eq=False)
+class StringAttr(Attribute):
+    """`"text"`; the value is bytes decoded as latin-1. A typed string keeps its type."""
+
+    value: str
+    type: Type | None = None
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        yield quoted(self.value)
+        if self.type is not None:
+            yield " : "
+            yield self.type
+
+
+@attrs.frozen(eq=False)
+class UnitAttr(Attribute):
+    """`unit`: present or absent."""
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return ("unit",)
+
+
+@attrs.frozen(eq=False)
+class ArrayAttr(Attribute):
+    """`[a, b]`"""
+
+    values: tuple[Attribute, ...]
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        yield "["
+        yield from joined([value.array_piece() for value in self.values])
+        yield "]"
+
+
+@attrs.frozen(eq=False)
+class DictAttr(Attribute):
+    """`{a = 1, b}`; entries sorted by key."""
+
+    entries: tuple[tuple[str, Attribute], ...]
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        yield "{"
+        for index, (key, value) in enumerate(self.entries):
+            if index:
+                yield ", "
+            yield key if is_bare_word(key) else quoted(key)
+            if not isinstance(value, UnitAttr):
+                yield " = "
+                yield value
+        yield "}"
+
+
+def dictionary(entries: Iterable[tuple[str, Attribute]]) -> DictAttr:
+    """A dictionary attribute of the entries, sorted by the bytes of their keys."""
+    return DictAttr(tuple(sorted(entries, key=lambda entry: entry[0])))
+
+
+@attrs.frozen(eq=False)
+class SymbolRefAttr(Attribute):
+    """`@root::@nested`"""
+
+    path: tuple[str, ...]
+
+    @property
+    def root(self) -> str:
+        return self.path[0]
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return ("::".join(symbol_text(name) for name in self.path),)
+
+
+@attrs.frozen(eq=False)
+class IntegerAttr(Attribute):
+    """`42 : i64`, or `true` / `false` for an `i1`; the value as it is printed (signless integers are printed signed)."""
+
+    value: int
+    type: Type
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        if self.type is I1:
+            return ("true" if self.value else "false",)
+        return (f"{self.value} : ", self.type)
+
+    def array_piece(self) -> str | Attribute:
+        return str(self.value) if self.type is I64 else self
+
+
+@attrs.frozen(eq=False)
+class IntegerType(Type):
+    """`i32`, `si8`, `ui16`"""
+
+    width: int
+    signedness: str = ""  # "", "s", "u"
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"{self.signedness}i{self.width}",)
+
+
+@attrs.frozen(eq=False)
+class IndexType(Type):
+    """`index`"""
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return ("index",)
+
+
+@attrs.frozen(eq=False)
+class FloatType(Type):
+    """`f32`, `bf16`, ...: a builtin floating-point type, by name."""
+
+    name: str
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (self.name,)
+
+
+@attrs.frozen(eq=False)
+class FunctionType(Type):
+    """`(a, b) -> c`; one result that is not itself a function stands without parentheses."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        yield "("
+        yield from joined(self.inputs)
+        yield ") -> "
+        if len(self.results) == 1 and not isinstance(self.results[0], FunctionType):
+            yield self.results[0]
+        else:
+            yield "("
+            yield from joined(self.results)
+            yield ")"
+
+
+I1 = IntegerType(1)
+I64 = IntegerType(64)

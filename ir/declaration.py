@@ -1,0 +1,130 @@
+"""What a dialect declares: each operation once, and the bodies of its attributes and types.
+
+An operation is a subclass of `OperationDeclaration`; its list of syntax parts (`ir/syntax.py`) drives the lark rule, the custom
+printer and the generic encoding. Defining the subclass registers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import attrs
+
+from bpir.ir.attributes import Attribute, Type
+from bpir.ir.diagnostic import Diagnostic, Span, error, note
+
+if TYPE_CHECKING:
+    from bpir.ir.operation import Operation, Region, Value
+    from bpir.ir.syntax import Part
+
+Piece = Any
+"""What a custom form is printed from: `str`, `Value`, `Attribute` or `Region`. A string "\\n" starts a clause line."""
+
+
+@attrs.frozen(eq=False)
+class Raw:
+    """The inside of a balanced body, as it was written."""
+
+    text: str
+    span: Span
+
+
+class ParseContext(Protocol):
+    """What the parser offers to the action of a grammar rule."""
+
+    def body(self, start: str, raw: Raw) -> Any:
+        """Parse the inside of a body by the start symbol `start`; each distinct text is parsed once."""
+
+
+Action = Callable[[ParseContext, list[Any], Span], Any]
+"""Called when a rule is reduced: the context, the values of its symbols (keywords and punctuation left out), its place."""
+
+
+@attrs.frozen(eq=False)
+class Fragment:
+    """A piece of grammar: lark rules, and the actions of their alternatives by alias (`rule: ... -> alias`)."""
+
+    rules: str
+    actions: Mapping[str, Action] = attrs.field(factory=dict)
+
+
+@attrs.define(eq=False)
+class Draft:
+    """What the custom syntax of an operation has said so far."""
+
+    span: Span
+    operands: list[Value] = attrs.field(factory=list)
+    properties: dict[str, Attribute] = attrs.field(factory=dict)
+    result_types: list[Type] | None = None
+    regions: list[Region] = attrs.field(factory=list)
+    attributes: dict[str, Attribute] = attrs.field(factory=dict)
+
+
+class Report:
+    """Collects the diagnostics of a verifier."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def error(self, operation: Operation | None, message: str, *notes: Diagnostic) -> None:
+        self.diagnostics.append(error(message, operation.span if operation is not None else None, *notes))
+
+    @staticmethod
+    def note(operation: Operation, message: str) -> Diagnostic:
+        return note(message, operation.span)
+
+
+class OperationDeclaration:
+    """One kind of operation. Subclasses set the class variables; the docstring is what `--explain` shows."""
+
+    name: ClassVar[str] = ""
+    syntax: ClassVar[tuple[Part, ...] | None] = None  # None: generic form only
+    spelling: ClassVar[str] = ""  # the word that opens the custom form, if it is not the name
+    graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
+    isolated: ClassVar[bool] = False  # values of enclosing regions are not visible inside
+    symbol_table: ClassVar[bool] = False  # holds operations with unique `sym_name`
+    terminator: ClassVar[bool] = False
+    required: ClassVar[tuple[str, ...]] = ()  # properties without which the operation makes no sense
+    optional: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__ and cls.name:
+            DECLARATIONS[cls.name] = cls()
+
+    @property
+    def dialect(self) -> str:
+        return self.name.partition(".")[0]
+
+    def infer(self, operation: Operation) -> list[Type] | None:
+        """The result types, from operands and properties; None if they must be written.
+
+        Called before the results exist, and by the structural verifier to check those that were written.
+
+        Raises:
+            DiagnosticError: the operands do not fit, with the place of the operation.
+        """
+        return None
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        """Report what is wrong with the operation by itself (its operands, properties, results and regions)."""
+
+
+DECLARATIONS: dict[str, OperationDeclaration] = {}
+"""Every declared operation of the dialects loaded so far, by name."""
+
+GRAMMARS: dict[str, list[Fragment]] = {}
+"""Per dialect: grammar that its operations share (bodies of attributes, of types, of clauses)."""
+
+ATTRIBUTE_BODIES: dict[str, str] = {}
+"""`dialect.name` of each attribute (`#dialect.name<...>`) to the start symbol that parses its body."""
+
+TYPE_BODIES: dict[str, str] = {}
+"""`dialect.name` of each type (`!dialect.name<...>`) to the start symbol that parses its body."""
+
+
+def declared(dialects: Iterable[str]) -> list[OperationDeclaration]:
+    """The operations of the dialects, in order of name."""
+    wanted = set(dialects)
+    return [DECLARATIONS[name] for name in sorted(DECLARATIONS) if DECLARATIONS[name].dialect in wanted]

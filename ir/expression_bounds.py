@@ -1,0 +1,118 @@
+"""What the form of an expression says about its sign, for positive integer symbols: sound, not complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import comb, prod
+
+from bpir.ir.expression_atoms import Atom, Monomial, monomial
+from bpir.ir.expression_core import Coefficient, Expr, Terms
+from bpir.ir.expression_fraction import common_monomial
+
+_SHIFTED_TERMS = 400  # terms that shifting the symbols may produce
+_BOUND_BITS = 4_000  # bits of a lower bound; a larger one is replaced by a smaller number, which is a bound too
+
+
+def integral(expr: Expr) -> bool:
+    """Whether the form shows that every value is an integer."""
+    return expr.denominator is None and all(
+        type(c) is int and all(n > 0 and atom.integral for atom, n in m.factors) for m, c in expr.terms.items()
+    )
+
+
+def positive(expr: Expr) -> bool:
+    """Whether the form shows that every value is greater than zero."""
+    if expr.denominator is not None and not positive(expr.denominator):
+        return False
+    if not expr.terms:
+        return False
+    if all(c > 0 and all(atom.positive for atom, _ in m.factors) for m, c in expr.terms.items()):
+        return True
+    least = _lower(expr.terms)
+    return least is not None and least > 0
+
+
+def lower_bound(expr: Expr) -> Coefficient | None:
+    """A number that no value is below, read off the form; None if there is none."""
+    if expr.denominator is None:
+        return _lower(expr.terms)
+    least = _lower(expr.terms)
+    return 0 if least is not None and least >= 0 and positive(expr.denominator) else None
+
+
+def _lower(terms: Terms) -> Coefficient | None:
+    result: Coefficient = 0
+    for m, c in terms.items():
+        if c < 0 and m.factors:
+            return None
+        least = _least(m)
+        if least is None:
+            return None
+        result += c * least
+    return result
+
+
+def _least(m: Monomial) -> Coefficient | None:
+    """A number that no value of the monomial is below, if all its atoms are known not to be negative."""
+    result: Coefficient = 1
+    for atom, n in m.factors:
+        least = atom.lower
+        if least is None or least < 0:
+            return None
+        if n < 0:
+            result = 0
+        elif least != 1:
+            if least.numerator.bit_length() * n > _BOUND_BITS:
+                least, n = min(least, 1), 1 if least >= 1 else 0
+            result = result * least**n if n else 0
+    return result
+
+
+def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: bool = False) -> bool:
+    """Whether the coefficients show that no value is negative, each atom shifted by its lower bound.
+
+    Args:
+        lower: better lower bounds of atoms than their own.
+        strict: whether to show that no value is zero either.
+    """
+    terms = expr.terms
+    if expr.denominator is not None and not positive(expr.denominator):
+        return False
+    if all(c > 0 for c in terms.values()) and not strict:
+        return all(atom.lower is not None and atom.lower >= 0 for m in terms for atom, _ in m.factors)
+    if strict and positive(expr):
+        return True
+    if not any(c > 0 for c in terms.values()):
+        return False
+    least = {}
+    for m in terms:
+        for atom, _ in m.factors:
+            bound = atom.lower if lower is None or atom not in lower else lower[atom]
+            if bound is None or bound < 0:
+                return False
+            least[atom] = bound
+    # At the corner where every atom is as small as it can be, the value is the constant coefficient after the shift.
+    corner = common_monomial(terms)
+    if any(n < 0 and not (atom.positive or least[atom] > 0) for atom, n in corner.factors):
+        return False
+    if sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms) > _SHIFTED_TERMS:
+        return False
+    shifted: dict[tuple[tuple[str, int], ...], Coefficient] = {}
+    for m, c in terms.items():
+        parts: list[tuple[tuple[tuple[str, int], ...], Coefficient]] = [((), c)]
+        for atom, n in _times(m, corner).factors:
+            base = least[atom]
+            # (base + s)**n, its terms by the power of s
+            powers = [(k, comb(n, k) * base ** (n - k)) for k in range(n + 1)] if base else [(n, 1)]
+            parts = [((*key, (atom.text, k)) if k else key, v * w) for key, v in parts for k, w in powers]
+        for key, v in parts:
+            shifted[key] = shifted.get(key, 0) + v
+    return all(v >= 0 for v in shifted.values()) and (not strict or shifted.get((), 0) > 0)
+
+
+def _times(m: Monomial, corner: Monomial) -> Monomial:
+    """`m / corner`, which has no negative powers."""
+    powers = dict(m.factors)
+    for atom, n in corner.factors:
+        powers[atom] = powers.get(atom, 0) - n
+    return monomial(powers)

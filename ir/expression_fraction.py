@@ -1,0 +1,203 @@
+"""Division by a polynomial of two or more terms: one canonical fraction, its common factors cancelled.
+
+sympy's polynomial rings compute the greatest common divisor; they are imported only when an exact division has failed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd, lcm, prod
+from typing import Any
+
+from bpir.ir.expression_atoms import UNIT, Atom, ExpressionError, Monomial, monomial, power, product, refuse
+from bpir.ir.expression_core import ZERO, Coefficient, Expr, Terms, clean, intern, multiply, normal
+
+GCD_TERMS = 500  # terms of a polynomial whose common factors with another are sought
+GCD_WORK = (
+    1_000_000  # dense terms in the shared symbols times bits of the largest coefficient: what sympy's time follows
+)
+_DIVISION_STEPS = 2_000  # leading terms that a polynomial division may remove
+
+
+def fraction(numerator: Expr, denominator: Expr) -> Expr:
+    """The quotient of two Laurent polynomials.
+
+    Raises:
+        ExpressionError: division by zero, or polynomials too large to cancel their common factors.
+    """
+    if not denominator.terms:
+        raise ExpressionError("division by zero")
+    if not numerator.terms:
+        return ZERO
+    above, above_monomial, above_content = primitive(numerator.terms)
+    below, below_monomial, below_content = primitive(denominator.terms)
+    if len(below) > 1:
+        if above == below:
+            above = below = {UNIT: 1}
+        elif len(above) > 1:
+            above, below = _cancel(above, below)
+    unit = {product(above_monomial, power(below_monomial, -1)): normal(Fraction(above_content) / below_content)}
+    terms = multiply(unit, above)
+    return intern(terms, intern(below) if len(below) > 1 else None)
+
+
+def multiply_fractions(a: Expr, b: Expr) -> Expr:
+    """The product, where one or both have a denominator."""
+    numerator = intern(multiply(a.terms, b.terms))
+    if a.denominator is None or b.denominator is None:
+        denominator = a.denominator or b.denominator
+    else:
+        denominator = intern(multiply(a.denominator.terms, b.denominator.terms))
+    assert denominator is not None
+    return fraction(numerator, denominator)
+
+
+def add_fraction(a: Expr, numerator: Expr, denominator: Expr) -> Expr:
+    """`a + numerator/denominator`"""
+    if a.denominator is None:
+        return fraction(a * denominator + numerator, denominator)
+    if a.denominator is denominator:
+        return fraction(intern(a.terms) + numerator, denominator)
+    return fraction(intern(a.terms) * denominator + numerator * a.denominator, a.denominator * denominator)
+
+
+def primitive(terms: Terms) -> tuple[Terms, Monomial, Coefficient]:
+    """The terms as polynomial * monomial * content, not zero.
+
+    The polynomial has integer coefficients without a common factor, no monomial factor and a positive leading
+    coefficient.
+    """
+    common = common_monomial(terms)
+    content = rational_content(terms)
+    if terms[leading(terms)] < 0:
+        content = -content
+    inverted = power(common, -1)
+    return {product(m, inverted): normal(Fraction(c) / content) for m, c in terms.items()}, common, content
+
+
+def leading(terms: Terms) -> Monomial:
+    """The monomial that is printed first; on polynomials this is the graded lexicographic order."""
+    return min(terms, key=lambda m: m.key)
+
+
+def common_monomial(terms: Terms) -> Monomial:
+    """The greatest monomial that divides every term, negative powers included (1 at most, for atoms that some term
+    lacks).
+    """
+    least: dict[Atom, int] = {}
+    seen: dict[Atom, int] = {}
+    for m in terms:
+        for atom, n in m.factors:
+            seen[atom] = seen.get(atom, 0) + 1
+            if atom not in least or n < least[atom]:
+                least[atom] = n
+    return monomial({atom: n if seen[atom] == len(terms) else min(n, 0) for atom, n in least.items()})
+
+
+def rational_content(terms: Terms) -> Coefficient:
+    """The positive number by which the coefficients are integers without a common factor."""
+    scale = lcm(*(c.denominator for c in terms.values()))
+    return normal(Fraction(gcd(*((c * scale).numerator for c in terms.values())), scale))
+
+
+def _cancel(above: Terms, below: Terms) -> tuple[Terms, Terms]:
+    """Two primitive polynomials without their greatest common divisor."""
+    quotient, remainder = divide(above, below, exact=True)
+    if not remainder:
+        return quotient, {UNIT: 1}
+    common = _common_divisor(above, below)
+    if len(common) > 1:
+        above, rest = divide(above, common)
+        below, more = divide(below, common)
+        if rest or more:
+            refuse("a division of polynomials takes too long", _DIVISION_STEPS, "steps")
+    if below[leading(below)] < 0:
+        above = {m: -c for m, c in above.items()}
+        below = {m: -c for m, c in below.items()}
+    return above, below
+
+
+def _common_divisor(above: Terms, below: Terms) -> Terms:
+    """The greatest common divisor of two primitive polynomials.
+
+    It has only the symbols that occur in both, and divides each coefficient of the powers of the others.
+    """
+    for terms in (above, below):
+        if len(terms) > GCD_TERMS:
+            refuse("a fraction has too many terms", GCD_TERMS, "terms")
+    first = {atom for m in above for atom, _ in m.factors}
+    shared = sorted({atom for m in below for atom, _ in m.factors if atom in first}, key=lambda atom: atom.text)
+    if not shared:
+        return {UNIT: 1}
+    index = {atom: i for i, atom in enumerate(shared)}
+    parts = [*_coefficients(above, index), *_coefficients(below, index)]
+    size = prod(1 + max(exponents[i] for part in parts for exponents in part) for i in range(len(shared)))
+    bits = max(abs(c).bit_length() for part in parts for c in part.values())
+    if size * bits * (1 + len(parts) // 4) > GCD_WORK:
+        refuse("a fraction is too large to find its common factors", GCD_WORK, "coefficient bits")
+
+    from sympy.polys.domains import ZZ
+    from sympy.polys.orderings import grlex
+    from sympy.polys.rings import PolyRing
+
+    ring = PolyRing([f"x{i}" for i in range(len(shared))], ZZ, grlex)
+    common: Any = ring.zero
+    for part in sorted(parts, key=len):
+        common = common.gcd(ring.from_dict({exponents: ZZ(c) for exponents, c in part.items()}))
+        if common.is_ground:
+            return {UNIT: 1}
+    return {monomial(dict(zip(shared, exponents, strict=True))): int(c) for exponents, c in common.items()}
+
+
+def _coefficients(terms: Terms, index: dict[Atom, int]) -> list[dict[tuple[int, ...], int]]:
+    """The polynomials in the indexed atoms, by exponents, that are coefficients of the powers of the others."""
+    groups: dict[Monomial, dict[tuple[int, ...], int]] = {}
+    for m, c in terms.items():
+        exponents = [0] * len(index)
+        others: dict[Atom, int] = {}
+        for atom, n in m.factors:
+            if atom in index:
+                exponents[index[atom]] = n
+            else:
+                others[atom] = n
+        groups.setdefault(monomial(others), {})[tuple(exponents)] = int(c)
+    return list(groups.values())
+
+
+def divide(above: Terms, below: Terms, exact: bool = False) -> tuple[Terms, Terms]:
+    """Quotient and remainder of polynomials (no negative powers) in the graded lexicographic order.
+
+    With `exact`, a remainder is only known not to be zero; the division stops at its first term. Where the division
+    takes too many steps the quotient is zero.
+    """
+    lead = leading(below)
+    inverted, scale = power(lead, -1), below[lead]
+    rest = dict(above)
+    quotient: Terms = {}
+    remainder: Terms = {}
+    steps = _DIVISION_STEPS // (1 + len(below) // 10)
+    if len(above) > steps:
+        return {}, above
+    while rest:
+        first = leading(rest)
+        factor = product(first, inverted)
+        if any(n < 0 for _, n in factor.factors):
+            if exact:
+                return quotient, rest
+            remainder[first] = rest.pop(first)
+            continue
+        steps -= 1
+        if steps < 0 or len(rest) > _DIVISION_STEPS:
+            return {}, above
+        c = normal(Fraction(rest[first]) / scale)
+        if exact and type(c) is not int:
+            return quotient, rest
+        quotient[factor] = c
+        for m, d in below.items():
+            key = product(m, factor)
+            value = rest.get(key, 0) - c * d
+            if value:
+                rest[key] = normal(value)
+            else:
+                del rest[key]
+    return clean(quotient), clean(remainder)

@@ -1,0 +1,158 @@
+"""Operations, values, blocks and regions: the tree that every level, pass and verifier works on.
+
+A pass never changes the operations it was given: it builds new ones (`clone` copies a tree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from bpir.ir.attributes import Attribute, Type
+from bpir.ir.diagnostic import Span
+
+if TYPE_CHECKING:
+    from bpir.ir.declaration import OperationDeclaration
+
+
+@attrs.define(eq=False)
+class Value:
+    """A result of an operation or an argument of a block."""
+
+    type: Type
+    owner: Operation | Block | None = attrs.field(default=None, repr=False)
+    index: int = 0
+    name: str | None = None  # the name it was written with, without `%`; a hint for printing
+    location: Attribute | None = attrs.field(default=None, repr=False)  # a block argument's `loc(...)`
+
+
+@attrs.define(eq=False)
+class Operation:
+    """One operation, in the order of MLIR's generic form.
+
+    `properties` are the inherent attributes (`<{...}>`), `attributes` the discardable ones (`{...}`). `span` is where it was
+    written, or where the operation that it was derived from was written; `location` is an explicit `loc(...)`.
+    """
+
+    name: str
+    operands: list[Value] = attrs.field(factory=list, repr=False)
+    results: list[Value] = attrs.field(factory=list, repr=False)
+    successors: list[Block] = attrs.field(factory=list, repr=False)
+    properties: dict[str, Attribute] = attrs.field(factory=dict, repr=False)
+    regions: list[Region] = attrs.field(factory=list, repr=False)
+    attributes: dict[str, Attribute] = attrs.field(factory=dict, repr=False)
+    location: Attribute | None = attrs.field(default=None, repr=False)
+    span: Span | None = attrs.field(default=None, repr=False)
+    declaration: OperationDeclaration | None = attrs.field(default=None, repr=False)
+    parent: Block | None = attrs.field(default=None, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for index, result in enumerate(self.results):
+            result.owner, result.index = self, index
+        for region in self.regions:
+            region.parent = self
+
+    def walk(self) -> Iterator[Operation]:
+        """This operation and all below it, in the order of the text."""
+        stack = [self]
+        while stack:
+            operation = stack.pop()
+            yield operation
+            for region in reversed(operation.regions):
+                for block in reversed(region.blocks):
+                    stack.extend(reversed(block.operations))
+
+    @property
+    def body(self) -> list[Operation]:
+        """The operations of the first block of the first region; none if there is no such block."""
+        return self.regions[0].blocks[0].operations if self.regions and self.regions[0].blocks else []
+
+
+@attrs.define(eq=False)
+class Block:
+    """A list of operations with typed arguments."""
+
+    arguments: list[Value] = attrs.field(factory=list)
+    operations: list[Operation] = attrs.field(factory=list)
+    name: str | None = None  # the label it was written with, without `^`
+    parent: Region | None = attrs.field(default=None, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for index, argument in enumerate(self.arguments):
+            argument.owner, argument.index = self, index
+        for operation in self.operations:
+            operation.parent = self
+
+    def append(self, operation: Operation) -> Operation:
+        operation.parent = self
+        self.operations.append(operation)
+        return operation
+
+
+@attrs.define(eq=False)
+class Region:
+    """A list of blocks; the first is the entry."""
+
+    blocks: list[Block] = attrs.field(factory=list)
+    parent: Operation | None = attrs.field(default=None, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        for block in self.blocks:
+            block.parent = self
+
+
+def clone(operation: Operation, values: dict[Value, Value] | None = None) -> Operation:
+    """A copy of the tree. `values` maps values defined outside (operands not in it are kept) and receives the new ones."""
+    values = {} if values is None else values
+    blocks: dict[Block, Block] = {}
+    pending: list[tuple[Operation, Operation]] = []
+
+    def shallow(old: Operation) -> Operation:
+        new = Operation(
+            old.name,
+            [],
+            [Value(r.type, name=r.name, location=r.location) for r in old.results],
+            [],
+            dict(old.properties),
+            [Region() for _ in old.regions],
+            dict(old.attributes),
+            old.location,
+            old.span,
+            old.declaration,
+        )
+        values.update(zip(old.results, new.results, strict=True))
+        pending.append((old, new))
+        return new
+
+    root = shallow(operation)
+    stack = [(operation, root)]
+    while stack:
+        old, new = stack.pop()
+        for old_region, new_region in zip(old.regions, new.regions, strict=True):
+            for old_block in old_region.blocks:
+                arguments = [Value(a.type, name=a.name, location=a.location) for a in old_block.arguments]
+                values.update(zip(old_block.arguments, arguments, strict=True))
+                new_block = Block(arguments, [], old_block.name, new_region)
+                new_region.blocks.append(new_block)
+                blocks[old_block] = new_block
+                for child in old_block.operations:
+                    stack.append((child, new_block.append(shallow(child))))
+    for old, new in pending:
+        new.operands = [values.get(v, v) for v in old.operands]
+        new.successors = [blocks.get(b, b) for b in old.successors]
+    return root
+
+
+def uses(operations: Iterable[Operation]) -> dict[Value, list[Operation]]:
+    """Each value used by the operations (not those nested in them), with its users in order, once a use."""
+    found: dict[Value, list[Operation]] = {}
+    for operation in operations:
+        for operand in operation.operands:
+            found.setdefault(operand, []).append(operation)
+    return found
+
+
+def types_of(values: Sequence[Value]) -> tuple[Type, ...]:
+    return tuple(value.type for value in values)

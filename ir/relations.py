@@ -1,0 +1,308 @@
+"""What is declared about symbols, and what follows: equality, order, integrality, each proved, refuted or unknown.
+
+    H = h*d     equal     both sides have the same value
+    t | h       divides   the right side is an integral multiple of the left
+    t > 1       greater   the left side is larger
+
+Equality of rational functions under equalities is decided completely. A proof holds for every admissible value of the
+symbols (positive integers that satisfy all relations and bindings); a refutation shows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from bpir.ir.expression import ONE, Expr, ExpressionError
+from bpir.ir.expression_atoms import Atom, Monomial, power, product
+from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
+from bpir.ir.expression_values import Substitution
+from bpir.ir.relations_proof import (
+    equal_by_cases,
+    equal_by_sympy,
+    has_nodes,
+    is_integral,
+    is_nonnegative,
+    simplify,
+)
+from bpir.ir.relations_system import System, solve
+from bpir.ir.relations_witness import find_witness
+from bpir.ir.verdict import Verdict, proved, refuted, unknown
+
+_QUICK = 20  # admissible values tried before a proof by cases, which costs more
+KINDS = ("equal", "divides", "greater")
+_SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
+
+
+@attrs.frozen
+class Relation:
+    """One declared relation between two expressions."""
+
+    kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
+    left: Expr
+    right: Expr
+
+    @property
+    def text(self) -> str:
+        """The custom spelling: `H = d*h`, `t | h`, `t > 1`."""
+        return f"{self.left.text} {_SIGNS[self.kind]} {self.right.text}"
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the symbols that occur, sorted."""
+        return tuple(sorted({*self.left.symbols, *self.right.symbols}))
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Whether the relation is true at the values.
+
+        Raises:
+            ExpressionError: a symbol has no value, or a side has none.
+        """
+        left, right = self.left.evaluate(values), self.right.evaluate(values)
+        if self.kind == "equal":
+            return left == right
+        if self.kind == "greater":
+            return left > right
+        return left != 0 and (right / left).denominator == 1
+
+
+def _sorted_bindings(bindings: Mapping[str, int]) -> dict[str, int]:
+    for name, value in bindings.items():
+        if type(value) is not int or value < 1:
+            raise ExpressionError(f"{name} = {value!r}: the value of a symbol must be a positive integer")
+    return dict(sorted(bindings.items()))
+
+
+def _sequence(relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    return tuple(relations)
+
+
+@attrs.frozen(eq=False, slots=False)
+class Facts:
+    """Relations and numeric bindings: everything that is declared about the symbols.
+
+    Raises:
+        ExpressionError: a binding is not a positive integer.
+    """
+
+    relations: tuple[Relation, ...] = attrs.field(default=(), converter=_sequence)
+    bindings: Mapping[str, int] = attrs.field(factory=dict, converter=_sorted_bindings)
+
+    @cached_property
+    def _system(self) -> System:
+        return solve(self.relations, self.bindings)
+
+    @property
+    def contradiction(self) -> str | None:
+        """Why no value of the symbols is admissible, as far as that is seen; nothing is proved then."""
+        return self._system.contradiction
+
+    def bind(self, bindings: Mapping[str, int]) -> Facts:
+        """The same relations with further bindings; a new value replaces an old one."""
+        return Facts(self.relations, {**self.bindings, **bindings})
+
+    def violations(self) -> list[Relation]:
+        """The relations that are false under the bindings alone."""
+        found = []
+        for relation in self.relations:
+            if all(name in self.bindings for name in relation.symbols):
+                try:
+                    holds = relation.holds(self.bindings)
+                except ExpressionError:
+                    holds = False
+            else:
+                holds = solve([relation], self.bindings).contradiction is None
+            if not holds:
+                found.append(relation)
+        return found
+
+    # Claims
+
+    def equal(self, a: Expr, b: Expr) -> Verdict:
+        """Whether both have the same value."""
+        if a is b:
+            return proved("normal form")
+        by_system = self._enter(a, b)
+        if isinstance(by_system, Verdict):
+            return by_system
+        left, right, reason = by_system
+        if left is right:
+            return proved(reason)
+        if has_nodes(left, right):
+            left, right = simplify(self._system, left), simplify(self._system, right)
+            if left is right:
+                return proved(reason)
+        nodes = has_nodes(left, right)
+        for limit in (_QUICK, None) if nodes else (None,):
+            witness = self._witness(lambda values: a.evaluate(values) != b.evaluate(values), a, b, limit=limit)
+            if witness is not None:
+                return refuted(witness, self._values_text(a, b, witness))
+            if limit and equal_by_cases(left, right):
+                return proved(f"{reason}, by cases of max and min")
+        if nodes and equal_by_sympy(left, right):
+            return proved(f"{reason}, by sympy")
+        return unknown("the normal forms differ, and no witness was found")
+
+    def greater(self, a: Expr, b: Expr) -> Verdict:
+        """Whether `a > b`."""
+        return self._order(a, b, strict=True)
+
+    def at_least(self, a: Expr, b: Expr) -> Verdict:
+        """Whether `a >= b`."""
+        return self._order(a, b, strict=False)
+
+    def nonnegative(self, a: Expr) -> Verdict:
+        """Whether `a >= 0`."""
+        return self._order(a, a - a, strict=False)
+
+    def integral(self, a: Expr) -> Verdict:
+        """Whether the value is an integer."""
+        by_system = self._enter(a)
+        if isinstance(by_system, Verdict):
+            return by_system
+        value, _, reason = by_system
+        value = simplify(self._system, value)
+        if is_integral(self._system, value):
+            return proved(reason)
+        witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
+        if witness is not None:
+            return refuted(witness, f"the value is {a.evaluate(witness)}")
+        return unknown("no declared relation shows that it is an integer, and no witness was found")
+
+    def divides(self, a: Expr, b: Expr) -> Verdict:
+        """Whether `b` is an integral multiple of `a`.
+
+        Raises:
+            ExpressionError: `a` is zero.
+        """
+        return self.integral(b / a)
+
+    def _order(self, a: Expr, b: Expr, strict: bool) -> Verdict:
+        by_system = self._enter(a - b)
+        if isinstance(by_system, Verdict):
+            return by_system
+        difference, _, reason = by_system
+        difference = simplify(self._system, difference)
+        if is_nonnegative(self._system, difference, strict):
+            return proved(reason)
+        if strict:
+            false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
+        else:
+            false_at = lambda v: a.evaluate(v) < b.evaluate(v)  # noqa: E731
+        witness = self._witness(false_at, a, b)
+        if witness is not None:
+            return refuted(witness, self._values_text(a, b, witness))
+        return unknown("the signs of the coefficients do not show it, and no witness was found")
+
+    def _enter(self, a: Expr, b: Expr = ONE) -> tuple[Expr, Expr, str] | Verdict:
+        """Both by parameters, and the relations that this used; a verdict where nothing can be decided."""
+        system = self._system
+        if system.contradiction is not None:
+            return unknown(f"the relations contradict each other: {system.contradiction}")
+        try:
+            left, right = system.apply(a), system.apply(b)
+        except ExpressionError as error:
+            return unknown(f"the relations cannot be applied: {error}")
+        used = system.used([*a.symbols, *b.symbols])
+        return left, right, "normal form under " + ", ".join(used) if used else "normal form"
+
+    def _witness(
+        self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None
+    ) -> dict[str, int] | None:
+        names = sorted({name for expr in exprs for name in expr.symbols})
+        return find_witness(self._system, self.relations, names, false_at, limit)
+
+    @staticmethod
+    def _values_text(a: Expr, b: Expr, witness: Mapping[str, int]) -> str:
+        return f"the values are {a.evaluate(witness)} and {b.evaluate(witness)}"
+
+    # Rewriting
+
+    def reduce(self, expr: Expr) -> Expr:
+        """The expression with products replaced by the symbols declared equal to them: `B*h*d` is `B*H` under `H =
+        h*d`.
+
+        Idempotent; terminates because each replacement makes a monomial shorter.
+        """
+        rules = self._rules
+        return _reduce(expr, rules) if rules else expr
+
+    @cached_property
+    def _rules(self) -> list[tuple[Monomial, Coefficient, Atom]]:
+        rules = []
+        for relation in self.relations:
+            if relation.kind != "equal":
+                continue
+            for name, value in ((relation.left, relation.right), (relation.right, relation.left)):
+                rule = _rule(name, value)
+                if rule is not None:
+                    rules.append(rule)
+                    break
+        # the longest product first, so that a part of it is not taken away before
+        return sorted(rules, key=lambda rule: (-_length(rule[0]), rule[0].key, rule[2].text))
+
+
+def _rule(name: Expr, value: Expr) -> tuple[Monomial, Coefficient, Atom] | None:
+    if len(name.terms) != 1 or len(value.terms) != 1 or name.denominator is not None or value.denominator is not None:
+        return None
+    ((m, c),) = name.terms.items()
+    ((n, d),) = value.terms.items()
+    if c != 1 or len(m.factors) != 1 or m.factors[0][1] != 1 or m.factors[0][0].kind != "symbol" or d <= 0:
+        return None
+    atom = m.factors[0][0]
+    if _length(n) < 2 or any(atom.text in a.symbols for a, _ in n.factors):
+        return None
+    return n, d, atom
+
+
+def _length(m: Monomial) -> int:
+    return sum(abs(n) for _, n in m.factors)
+
+
+def _reduce(expr: Expr, rules: list[tuple[Monomial, Coefficient, Atom]]) -> Expr:
+    nodes: dict[Atom, Expr] = {}
+    for atom in expr.atoms():
+        if atom.arguments:
+            arguments = tuple(_reduce(a, rules) for a in atom.arguments)
+            if arguments != atom.arguments:
+                nodes[atom] = Substitution({}).rebuild(atom, arguments)
+    if nodes:
+        return _reduce(Substitution({}, nodes).apply(expr), rules)
+    above = _reduce_terms(expr.terms, rules)
+    if expr.denominator is None:
+        return above
+    return above / _reduce_terms(expr.denominator.terms, rules)
+
+
+def _reduce_terms(terms: Terms, rules: list[tuple[Monomial, Coefficient, Atom]]) -> Expr:
+    sums: Terms = {}
+    for m, c in terms.items():
+        changed = True
+        while changed:
+            changed = False
+            for value, d, atom in rules:
+                for sign in (1, -1):
+                    step = normal(Fraction(c) / d if sign == 1 else c * d) if d != 1 else c
+                    if _contains(m, value, sign) and (d == 1 or type(step) is int or type(c) is not int):
+                        m = product(product(m, power(value, -sign)), power(_symbol(atom), sign))
+                        c, changed = step, True
+        sums[m] = sums.get(m, 0) + c
+    return intern(clean(sums))
+
+
+def _symbol(atom: Atom) -> Monomial:
+    return next(iter(atom_expression(atom).terms))
+
+
+def _contains(m: Monomial, value: Monomial, sign: int) -> bool:
+    """Whether the monomial has all factors of the value (`sign` 1) or of its inverse (-1)."""
+    powers: dict[Any, int] = dict(m.factors)
+    for atom, n in value.factors:
+        k = powers.get(atom, 0) * sign
+        if (k < n) if n > 0 else (k > n):
+            return False
+    return True

@@ -1,0 +1,277 @@
+"""Proofs about expressions by parameters (`relations_system`): sound, and complete only where it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product as grid
+from math import prod
+
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, maximum, minimum
+from bpir.ir.expression_atoms import Atom, Monomial, power, product
+from bpir.ir.expression_bounds import integral, nonnegative, positive
+from bpir.ir.expression_core import intern
+from bpir.ir.expression_values import Substitution
+from bpir.ir.relations_system import System, with_fresh_excess
+
+_BRANCHES = 64  # cases of one case split
+_INTEGER_POINTS = 2_000  # points at which a polynomial with fractional coefficients is tried
+_FACT_FACTORS = 4  # divisor facts that one term may use
+SYMPY_SIZE = 60  # factors and terms that sympy is asked about
+SYMPY_ARGUMENTS = 4  # arguments of each max and min in them
+
+
+def has_nodes(*exprs: Expr) -> bool:
+    return any(expr.depth for expr in exprs)
+
+
+# Integers
+
+
+def is_integral(system: System, expr: Expr) -> bool:
+    """Whether every value is an integer."""
+    if integral(expr):
+        return True
+    if expr.denominator is not None:
+        return False
+    rest = {m: c for m, c in expr.terms.items() if not _term_integral(system, m, c)}
+    return not rest or _integer_valued(intern(rest))
+
+
+def _term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
+    """Whether one term is an integer, by the divisor facts: `B*h*d/t` where `h*d/t` is one."""
+    return _matches(system, m, c, _FACT_FACTORS)
+
+
+def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
+    if c.denominator == 1 and all(n > 0 and atom.integral for atom, n in m.factors):
+        return True
+    if not left:
+        return False
+    lacking = {atom for atom, n in m.factors if n < 0}
+    for fact in system.whole:
+        if len(fact.terms) != 1 or fact.denominator is not None:
+            continue
+        ((n, d),) = fact.terms.items()
+        useful = any(k < 0 and atom in lacking for atom, k in n.factors) or (d.denominator != 1 and c.denominator != 1)
+        if useful and _matches(system, product(m, power(n, -1)), Fraction(c) / d, left - 1):
+            return True
+    return False
+
+
+def _integer_valued(expr: Expr) -> bool:
+    """Whether a polynomial with fractional coefficients has integer values only (`x*(x + 1)/2`): complete for symbols.
+
+    It has if it has on the grid of 0..degree in each atom (Newton's interpolation has integer coefficients there).
+    """
+    degrees: dict[Atom, int] = {}
+    for m in expr.terms:
+        for atom, n in m.factors:
+            if n < 0 or not atom.integral:
+                return False
+            degrees[atom] = max(degrees.get(atom, 0), n)
+    if prod(n + 1 for n in degrees.values()) * len(expr.terms) > _INTEGER_POINTS:
+        return False
+    for point in grid(*(range(n + 1) for n in degrees.values())):
+        values = dict(zip(degrees, point, strict=True))
+        value = sum((c * prod(values[a] ** n for a, n in m.factors) for m, c in expr.terms.items()), Fraction(0))
+        if value.denominator != 1:
+            return False
+    return True
+
+
+# Nodes
+
+
+def simplify(system: System, expr: Expr) -> Expr:
+    """The expression with nodes that the facts decide taken away: `ceildiv(h, t)` is `h/t` where t divides h."""
+    for _ in range(4):
+        nodes = {atom: value for atom in _nodes(expr) if (value := _decided(system, atom)) is not None}
+        if not nodes:
+            break
+        expr = Substitution({}, nodes).apply(expr)
+    return expr
+
+
+def _nodes(*exprs: Expr) -> list[Atom]:
+    """The nodes in the expressions, inner ones first, each once."""
+    found: dict[Atom, None] = {}
+    stack = [(atom, False) for expr in reversed(exprs) for atom in reversed(expr.atoms()) if atom.kind != "symbol"]
+    while stack:
+        atom, ready = stack.pop()
+        if atom in found:
+            continue
+        if ready:
+            found[atom] = None
+            continue
+        stack.append((atom, True))
+        stack.extend((inner, False) for a in atom.arguments for inner in a.atoms() if inner.kind != "symbol")
+    return list(found)
+
+
+def _decided(system: System, atom: Atom) -> Expr | None:
+    """What a node is equal to under the facts, if they say more than its form."""
+    if atom.kind in ("max", "min"):
+        kept: list[Expr] = []
+        for a in atom.arguments:
+            if any(_beats(system, atom.kind, k, a) for k in kept):
+                continue
+            kept = [k for k in kept if not _beats(system, atom.kind, a, k)]
+            kept.append(a)
+        if len(kept) == len(atom.arguments):
+            return None
+        return maximum(*kept) if atom.kind == "max" else minimum(*kept)
+    quotient = atom.arguments[0] / atom.arguments[1]
+    if is_integral(system, quotient):
+        return quotient
+    if quotient.denominator is not None:
+        return None
+    whole = intern({m: c for m, c in quotient.terms.items() if _term_integral(system, m, c)})
+    if whole is ZERO:
+        return None
+    return whole + Substitution({}).rebuild(atom, (quotient - whole, ONE))
+
+
+def _beats(system: System, kind: str, a: Expr, b: Expr) -> bool:
+    return is_nonnegative(system, a - b if kind == "max" else b - a, budget=4)
+
+
+def equal_by_cases(a: Expr, b: Expr) -> bool:
+    """Whether both are the same whichever argument each max and min attains.
+
+    Each case assumes the sign of one difference of two arguments, drops the argument that loses, and must end with
+    one form.
+    """
+    return _cases(a, b, {}, [_BRANCHES])
+
+
+def _cases(a: Expr, b: Expr, known: Mapping[Expr, bool], budget: list[int]) -> bool:
+    if a is b:
+        return True
+    budget[0] -= 1
+    node = next((atom for atom in _nodes(a, b) if atom.kind in ("max", "min")), None)
+    if node is None or budget[0] < 0:
+        return False
+    first, second, *others = node.arguments
+    difference = _signed(first - second)
+    for sign in (True, False) if difference not in known else (known[difference],):
+        # sign True: the difference as oriented is not negative
+        first_is_larger = sign == (difference is first - second or _same_direction(difference, first - second))
+        kept = first if first_is_larger == (node.kind == "max") else second
+        value = maximum(kept, *others) if node.kind == "max" else minimum(kept, *others)
+        step = Substitution({}, {node: value})
+        if not _cases(step.apply(a), step.apply(b), {**known, difference: sign}, budget):
+            return False
+    return True
+
+
+def _signed(difference: Expr) -> Expr:
+    """One of the two expressions `d`, `-d`, up to a positive factor: what has the sign of both."""
+    from bpir.ir.expression_fraction import primitive
+
+    terms, _, _ = primitive(difference.terms)
+    return intern(terms)
+
+
+def _same_direction(oriented: Expr, difference: Expr) -> bool:
+    from bpir.ir.expression_fraction import primitive
+
+    return primitive(difference.terms)[2] > 0
+
+
+# Signs
+
+
+def is_nonnegative(system: System, expr: Expr, strict: bool = False, budget: int = _BRANCHES) -> bool:
+    """Whether no value is negative (with `strict`, nor zero)."""
+    expr = with_fresh_excess(expr, system.larger)
+    return any(nonnegative(e, system.lower, strict) for e in _lower_estimates(expr)) or _nonnegative_by_cases(
+        system, expr, strict, [budget]
+    )
+
+
+def _lower_estimates(expr: Expr) -> Iterator[Expr]:
+    """The expression, and expressions that are never above it, without ceildiv and floordiv."""
+    yield expr
+    estimate = expr
+    for atom in expr.atoms():
+        if atom.kind in ("ceildiv", "floordiv"):
+            bounded = _rounding_bound(estimate, atom)
+            if bounded is None:
+                return
+            estimate = bounded
+    if estimate is not expr:
+        yield estimate
+
+
+def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
+    """A lower bound of the expression in which the rounded quotient is linear: q <= ceil(q) <= q + 1 - 1/b, floor
+    alike.
+    """
+    above, below = atom.arguments
+    if expr.denominator is not None or not (integral(above) and integral(below) and positive(below)):
+        return None
+    signs = set()
+    for m, c in expr.terms.items():
+        for other, n in m.factors:
+            if other is atom:
+                if n != 1 or not all(a.positive for a, _ in m.factors if a is not atom):
+                    return None
+                signs.add(c > 0)
+    if len(signs) != 1:
+        return None
+    quotient = above / below
+    slack = (below - 1) / below
+    if signs == {True}:
+        value = quotient if atom.kind == "ceildiv" else quotient - slack
+    else:
+        value = quotient + slack if atom.kind == "ceildiv" else quotient
+    return Substitution({}, {atom: value}).apply(expr)
+
+
+def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list[int]) -> bool:
+    """A max or min is one of its arguments: all of them must do, or any where that bounds the expression from below."""
+    node = next((atom for atom in _nodes(expr) if atom.kind in ("max", "min")), None)
+    if node is None:
+        return False
+    budget[0] -= 1
+    if budget[0] < 0:
+        return False
+    enough = any if _direction(expr, node) == (1 if node.kind == "max" else -1) else all
+    return enough(
+        any(nonnegative(e, system.lower, strict) for e in _lower_estimates(case))
+        or _nonnegative_by_cases(system, case, strict, budget)
+        for case in (Substitution({}, {node: argument}).apply(expr) for argument in node.arguments)
+    )
+
+
+def _direction(expr: Expr, node: Atom) -> int:
+    """1 if the expression grows with the node wherever it occurs, -1 if it falls, 0 if that is not seen."""
+    if expr.denominator is not None:
+        return 0
+    signs = set()
+    for m, c in expr.terms.items():
+        for atom, n in m.factors:
+            if atom is node:
+                if n != 1 or not all(a.positive for a, _ in m.factors if a is not node):
+                    return 0
+                signs.add(1 if c > 0 else -1)
+            elif node in _nodes(*atom.arguments):
+                return 0
+    return signs.pop() if len(signs) == 1 else 0
+
+
+# sympy
+
+
+def equal_by_sympy(a: Expr, b: Expr) -> bool:
+    """Whether sympy sees that both are equal; False where it does not, or where the question is too large for it."""
+    nodes = _nodes(a, b)
+    if a.size + b.size > SYMPY_SIZE or any(len(n.arguments) > SYMPY_ARGUMENTS for n in nodes) or len(nodes) > 6:
+        return False
+    from bpir.ir.sympy_bridge import is_zero
+
+    try:
+        return is_zero(a - b)
+    except ExpressionError:
+        return False

@@ -1,0 +1,222 @@
+"""Relations oriented into substitutions: a parametrisation that covers every admissible value of the symbols.
+
+Proofs work on the parametrisation. It may cover more than the admissible values (what could not be oriented is left
+out), so that what holds for all of its parameters holds for all admissible values; a witness is always checked
+against the relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import attrs
+
+from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
+from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom
+from bpir.ir.expression_bounds import integral, positive
+from bpir.ir.expression_core import atom_expression, intern, multiply, normal
+from bpir.ir.expression_values import Substitution
+
+if TYPE_CHECKING:
+    from bpir.ir.relations import Relation
+
+
+@attrs.frozen(eq=False)
+class System:
+    """What the relations and bindings say, in a form that proofs and the search for witnesses can use."""
+
+    values: Mapping[str, Expr]  # eliminated symbols, by parameters
+    origins: Mapping[str, tuple[str, tuple[str, ...]]]  # of these: the relation's text, its symbols
+    whole: Sequence[Expr]  # positive integers, by parameters: what a divisor fact leaves open
+    lower: Mapping[Atom, int]  # parameters with a lower bound above 1
+    larger: Mapping[str, Expr]  # parameter: it is greater than this expression
+    contradiction: str | None  # why nothing is admissible
+
+    def apply(self, expr: Expr) -> Expr:
+        """The expression by parameters."""
+        return expr.substitute(self.values)
+
+    def used(self, names: Sequence[str]) -> list[str]:
+        """The texts of the relations that the values of the named symbols come from, in order of symbol."""
+        found: dict[str, str] = {}
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name in self.origins and name not in found:
+                found[name], mentioned = self.origins[name]
+                pending.extend(mentioned)
+        return list(dict.fromkeys(found[name] for name in sorted(found)))
+
+
+def solve(relations: Sequence[Relation], bindings: Mapping[str, int]) -> System:
+    """Orient the relations: bindings first, then equalities, then divisors, then bounds, each in the order declared."""
+    return _Solver(relations, bindings).system
+
+
+class _Contradiction(Exception):
+    pass
+
+
+class _Solver:
+    def __init__(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
+        self._values: dict[str, Expr] = {}
+        self._origins: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._whole: dict[Expr, None] = {}
+        self._lower: dict[Atom, int] = {}
+        self._larger: dict[str, Expr] = {}
+        contradiction = None
+        try:
+            for name, number in bindings.items():
+                self._eliminate(name, constant(number), f"{name} = {number}", ())
+            self._equalities([r for r in relations if r.kind == "equal"])
+            for relation in relations:
+                if relation.kind == "divides":
+                    self._divides(relation)
+            for relation in relations:
+                if relation.kind == "greater":
+                    self._greater(relation)
+            self._check_values()
+        except _Contradiction as error:
+            contradiction = str(error)
+        except ExpressionError as error:  # a denominator became zero, or a value too large
+            contradiction = f"the relations cannot be solved: {error}"
+        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, contradiction)
+
+    def _apply(self, expr: Expr) -> Expr:
+        return expr.substitute(self._values)
+
+    def _eliminate(self, name: str, value: Expr, origin: str, mentioned: tuple[str, ...]) -> None:
+        step = Substitution({name: value})
+        self._values = {key: step.apply(old) for key, old in self._values.items()}
+        self._whole = {step.apply(fact): None for fact in self._whole}
+        self._values[name] = value
+        self._origins[name] = (origin, mentioned)
+
+    def _equalities(self, relations: Sequence[Relation]) -> None:
+        # A symbol alone on one side is solved for first; what is left is linear in some symbol, or only for witnesses.
+        pending = list(relations)
+        for lone in (True, False):
+            rest = []
+            for relation in pending:
+                left, right = self._apply(relation.left), self._apply(relation.right)
+                difference = left - right
+                if difference is ZERO:
+                    continue
+                if difference.constant is not None:
+                    raise _Contradiction(f"{relation.text} cannot hold")
+                found = self._lone(left, right) if lone else _linear(difference)
+                if found is None:
+                    rest.append(relation)
+                    continue
+                name, value = found
+                mentioned = tuple(s for s in (*relation.left.symbols, *relation.right.symbols) if s != name)
+                self._eliminate(name, value, relation.text, mentioned)
+            pending = rest
+
+    @staticmethod
+    def _lone(left: Expr, right: Expr) -> tuple[str, Expr] | None:
+        for side, other in ((left, right), (right, left)):
+            name = _symbol_name(side)
+            if name is not None and name not in other.symbols:
+                return name, other
+        return None
+
+    def _divides(self, relation: Relation) -> None:
+        divisor, multiple = self._apply(relation.left), self._apply(relation.right)
+        quotient = multiple / divisor
+        value = quotient.constant
+        if value is not None:
+            if value.denominator != 1:
+                raise _Contradiction(f"{relation.text} cannot hold")
+            return
+        name = _symbol_name(multiple)
+        if name is None or name in divisor.symbols or not (integral(divisor) and positive(divisor)):
+            if not integral(quotient):
+                self._whole[quotient] = None
+            return
+        # t | h is h = t*k for a positive integer k, whose name no text can spell.
+        factor = atom_expression(symbol_atom(f"({relation.right.text})/({relation.left.text})", fresh=True))
+        if factor.symbols[0] in multiple.symbols or factor.symbols[0] in divisor.symbols:
+            self._whole[quotient] = None
+            return
+        self._eliminate(name, divisor * factor, relation.text, (*relation.left.symbols,))
+
+    def _greater(self, relation: Relation) -> None:
+        left, right = self._apply(relation.left), self._apply(relation.right)
+        difference = (left - right).constant
+        if difference is not None:
+            if difference <= 0:
+                raise _Contradiction(f"{relation.text} cannot hold")
+            return
+        name = _symbol_name(left)
+        bound = right.constant
+        if name is None:
+            return
+        if bound is not None:
+            atom = symbol_atom(name)
+            self._lower[atom] = max(self._lower.get(atom, 1), bound.__floor__() + 1)
+        elif name not in right.symbols and name not in self._larger and integral(right):
+            self._larger[name] = right
+
+    def _check_values(self) -> None:
+        for name, value in self._values.items():
+            number = value.constant
+            if number is not None and (number.denominator != 1 or number < 1):
+                raise _Contradiction(f"{self._origins[name][0]} gives {name} = {number}")
+            if number is None and not (integral(value) and positive(value)):
+                self._whole[value] = None
+
+
+def _symbol_name(expr: Expr) -> str | None:
+    """The name, if the expression is a symbol."""
+    if len(expr.terms) == 1 and expr.denominator is None:
+        ((m, c),) = expr.terms.items()
+        if c == 1 and len(m.factors) == 1 and m.factors[0][1] == 1 and m.factors[0][0].kind == "symbol":
+            return m.factors[0][0].text
+    return None
+
+
+def _linear(difference: Expr) -> tuple[str, Expr] | None:
+    """A symbol in which `difference = 0` is linear, its coefficient a monomial, and the symbol's value."""
+    terms = difference.terms
+    if difference.denominator is not None:
+        return None  # the numerator could be solved, but nothing declared looks like that
+    for name in difference.symbols:
+        atom = symbol_atom(name, fresh=True)
+        if any(name in other.symbols for other in difference.atoms() if other is not atom):
+            continue
+        holding = [(m, c, n) for m, c in terms.items() for a, n in m.factors if a is atom]
+        if len(holding) != 1 or abs(holding[0][2]) != 1:
+            continue
+        # c*m*s + rest = 0, so s = -rest/(c*m); for c*m/s the same, upside down.
+        m, c, n = holding[0]
+        rest = {k: -d for k, d in terms.items() if k is not m}
+        without = product(m, power(monomial({atom: 1}), -n))
+        if n == 1:
+            value = intern(multiply({power(without, -1): normal(Fraction(1, c))}, rest))
+        elif len(rest) == 1:
+            value = intern({without: c}) / intern(rest)
+        else:
+            continue
+        if all(a.positive for a, _ in without.factors):
+            return name, value
+    return None
+
+
+def with_fresh_excess(expr: Expr, larger: Mapping[str, Expr]) -> Expr:
+    """The expression with each symbol that is greater than another expression as that expression plus a new symbol."""
+    for name, bound in larger.items():
+        if name in expr.symbols:
+            excess = atom_expression(symbol_atom(f"({name}) - ({bound.text})", fresh=True))
+            expr = expr.substitute({name: bound + excess})
+    return expr
+
+
+def parameters(system: System, names: Sequence[str]) -> list[str]:
+    """The parameters that the named symbols depend on, and those of the system's own facts, sorted."""
+    found = {p for name in names for p in (system.values[name].symbols if name in system.values else (name,))}
+    found.update(p for value in system.values.values() for p in value.symbols)
+    found.update(p for fact in system.whole for p in fact.symbols)
+    return sorted(found)

@@ -1,0 +1,144 @@
+"""The search for admissible values of the symbols at which a claim is false: deterministic, small values first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import gcd
+from typing import TYPE_CHECKING
+
+from bpir.ir.expression import Expr, ExpressionError
+from bpir.ir.expression_atoms import symbol_atom
+from bpir.ir.relations_system import System, parameters
+
+if TYPE_CHECKING:
+    from bpir.ir.relations import Relation
+
+_GRID_POINTS = 256  # points of the small grid, after which values are mixed
+_MIXED_POINTS = 300
+_SYMBOLS = 200  # symbols, above which the search gives up
+_REPAIRS = 8  # rounds of making the values fit the divisors and bounds
+
+
+def find_witness(
+    system: System,
+    relations: Sequence[Relation],
+    names: Sequence[str],
+    false_at: Callable[[Mapping[str, int]], bool],
+    limit: int | None = None,
+) -> dict[str, int] | None:
+    """Positive integers for the named symbols that satisfy the relations and make `false_at` true.
+
+    Each candidate is built to satisfy the relations and then checked against them; a candidate at which an expression
+    has no value is passed over.
+    """
+    wanted = sorted({*names, *(s for r in relations for s in r.symbols), *system.values})
+    wanted = [name for name in wanted if name.isidentifier()]
+    for values in islice(candidates(system, relations, wanted), limit):
+        try:
+            if false_at(values):
+                return {name: values[name] for name in wanted}
+        except ExpressionError:
+            continue
+    return None
+
+
+def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Admissible values of the wanted symbols, each once, in a fixed order."""
+    free = parameters(system, wanted)
+    if system.contradiction is not None or len(free) > _SYMBOLS:
+        return
+    lower = [system.lower.get(symbol_atom(name, fresh=True), 1) for name in free]
+    seen: set[tuple[int, ...]] = set()
+    for point in _points(lower):
+        values = _admissible(system, relations, wanted, dict(zip(free, point, strict=True)))
+        if values is not None:
+            key = tuple(values[name] for name in wanted)
+            if key not in seen:
+                seen.add(key)
+                yield values
+
+
+def _points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    count = len(lower)
+    if count == 0:
+        yield ()
+        return
+    width = max(2, int(_GRID_POINTS ** (1 / count)))
+    if 2**count <= _GRID_POINTS or count == 1:
+        # sorted by the sum, so that small witnesses come first
+        grid = islice(product(range(width), repeat=count), _GRID_POINTS)
+        for offsets in sorted(grid, key=lambda o: (sum(o), o)):
+            yield tuple(a + b for a, b in zip(lower, offsets, strict=True))
+    else:
+        yield tuple(lower)
+        for index in range(count):
+            yield tuple(a + (i == index) for i, a in enumerate(lower))
+    for large in (6, 60, 1000, 10**6):
+        for index in range(count):  # one symbol large, or all but one: where signs change
+            yield tuple(a + large * (i == index) for i, a in enumerate(lower))
+            yield tuple(a + large * (i != index) for i, a in enumerate(lower))
+    state = 12345  # a linear congruential sequence: the same points in every process
+    for index in range(_MIXED_POINTS):
+        spread = (4, 12, 64, 1024)[index % 4]
+        point = []
+        for a in lower:
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            point.append(a + (state >> 33) % spread)
+        yield tuple(point)
+
+
+def _admissible(
+    system: System, relations: Sequence[Relation], wanted: Sequence[str], point: dict[str, int]
+) -> dict[str, int] | None:
+    """The values of the wanted symbols at the parameters' point, the point repaired where it can be."""
+    try:
+        for round_ in range(_REPAIRS):
+            if not _repair(system, point, round_):
+                break
+        values = dict(point)
+        for name, value in system.values.items():
+            number = value.evaluate(point)
+            if number.denominator != 1 or number < 1:
+                return None
+            values[name] = number.numerator
+        if all(relation.holds(values) for relation in relations):
+            return values
+    except ExpressionError:
+        pass
+    return None
+
+
+def _repair(system: System, point: dict[str, int], round_: int) -> bool:
+    """Change parameters so that what must be an integer is one, and what must be larger is; whether any changed."""
+    changed = False
+    for name, bound in system.larger.items():
+        least = bound.evaluate(point)
+        if name in point and point[name] <= least:
+            point[name] += least.__floor__()
+            changed = True
+    for fact in system.whole:
+        missing = fact.evaluate(point).denominator
+        if missing == 1:
+            continue
+        above, below = _powers(fact, 1), _powers(fact, -1)
+        # Early rounds shrink a divisor to what it has in common with the rest, later ones enlarge the multiple.
+        shrinkable = [n for n in below if (point[n] > 1 and point[n] % missing == 0) or gcd(point[n], missing) > 1]
+        if shrinkable and (round_ >= _REPAIRS // 2 or not above):
+            name = shrinkable[0]
+            point[name] //= gcd(point[name], missing)
+            point[name] = max(point[name], system.lower.get(symbol_atom(name, fresh=True), 1))
+            changed = True
+        elif above:
+            point[above[round_ % len(above)]] *= missing
+            changed = True
+    return changed
+
+
+def _powers(fact: Expr, sign: int) -> list[str]:
+    """The symbols that are a factor of every term, of the numerator (1) or the denominator (-1)."""
+    common: set[str] | None = None
+    for m in fact.terms:
+        names = {a.text for a, n in m.factors if a.kind == "symbol" and n * sign > 0}
+        common = names if common is None else common & names
+    return sorted(common or ())

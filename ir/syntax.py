@@ -1,0 +1,323 @@
+"""The parts of which a custom form is made. Each gives a lark rule, a printer and the generic encoding of what it says.
+
+Parts refer to these rules of the base grammar (`parser/`), by the value they yield:
+
+    symbol_name  `@name` -> str            symbol_ref   `@a::@b` -> SymbolRefAttr   string  -> str (latin-1)
+    word         any bare word -> str      integer      -> int                      expr    -> Expr
+    operand      `%x` -> Value             operand_list `%a, %b` -> list            type, type_list
+    attribute    any attribute             raw_angle    `<...>` -> Raw              raw_square `[...]` -> Raw
+    entry_region `(%x: T, ...) { ... }` or `{ ... }` -> Region
+
+A rule of a part is a nonterminal of its own (with an empty alternative where the part is optional), so that no rule is ever
+expanded into 2^k alternatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
+from bpir.ir.declaration import Action, Draft, Fragment, ParseContext, Piece
+from bpir.ir.diagnostic import Span, fail, suggestion
+from bpir.ir.operation import Operation
+
+ABSENT = None
+
+
+def _first(context: ParseContext, values: list[Any], span: Span) -> Any:
+    return values[0]
+
+
+def _absent(context: ParseContext, values: list[Any], span: Span) -> Any:
+    return ABSENT
+
+
+def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
+    return list(values)
+
+
+class Part:
+    """One part of a custom form."""
+
+    def fragment(self, rule: str) -> Fragment:
+        """The lark rule named `rule`, whose value is what `read` receives."""
+        raise NotImplementedError
+
+    def read(self, value: Any, draft: Draft) -> None:
+        """Put what was read into the draft of the operation."""
+        raise NotImplementedError
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        """The custom spelling of this part, with the blank or clause line before it; nothing if it is absent."""
+        raise NotImplementedError
+
+    def names(self) -> tuple[str, ...]:
+        """The properties that this part sets."""
+        return ()
+
+
+def alternative(rule: str, text: str, action: Action, optional: bool = False) -> Fragment:
+    """A rule with one alternative, or that and an empty one whose value is ABSENT."""
+    actions = {rule + "_is": action}
+    rules = f"{rule}: {text} -> {rule}_is\n"
+    if optional:
+        actions[rule + "_absent"] = _absent
+        rules += f"    | -> {rule}_absent\n"
+    return Fragment(rules, actions)
+
+
+@attrs.frozen(eq=False)
+class Property(Part):
+    """A part that sets one property to an attribute; subclasses say how it is spelled."""
+
+    name: str
+
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        if value is not ABSENT:
+            draft.properties[self.name] = value
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        attribute = operation.properties.get(self.name)
+        if attribute is not None:
+            yield " "
+            yield from self.spelling(attribute)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        """The custom spelling of the attribute."""
+        raise NotImplementedError
+
+
+@attrs.frozen(eq=False)
+class SymbolName(Property):
+    """`@name`: the symbol that the operation defines."""
+
+    name: str = "sym_name"
+    optional: bool = False
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "symbol_name", lambda c, v, s: StringAttr(v[0]), self.optional)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, StringAttr)
+        yield symbol_text(attribute.value)
+
+
+@attrs.frozen(eq=False)
+class Reference(Property):
+    """`@name`: a symbol defined elsewhere."""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "symbol_ref", _first)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield attribute
+
+
+@attrs.frozen(eq=False)
+class Text(Property):
+    """`"text"`"""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "string", lambda c, v, s: StringAttr(v[0]))
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, StringAttr)
+        yield quoted(attribute.value)
+
+
+@attrs.frozen(eq=False)
+class Word(Property):
+    """A bare word, one of `choices` (any word if there are none); stored as a string."""
+
+    choices: tuple[str, ...] = ()
+
+    def fragment(self, rule: str) -> Fragment:
+        def action(context: ParseContext, values: list[Any], span: Span) -> Any:
+            if self.choices and values[0] not in self.choices:
+                raise fail(
+                    f"unknown {self.name} '{values[0]}', expected one of: {', '.join(self.choices)}"
+                    + suggestion(values[0], self.choices),
+                    span,
+                )
+            return StringAttr(values[0])
+
+        return alternative(rule, "word", action)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, StringAttr)
+        yield attribute.value
+
+
+@attrs.frozen(eq=False)
+class References(Property):
+    """`[@a, @b]`; empty or absent where there are none."""
+
+    def fragment(self, rule: str) -> Fragment:
+        rules = f"{rule}: \"[\" {rule}_items \"]\" -> {rule}_is\n{rule}_items: symbol_ref (\",\" symbol_ref)* -> {rule}_list\n"
+        return Fragment(rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(v[0])), rule + "_list": _collect})
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ArrayAttr)
+        yield "[" + ", ".join(v.text for v in attribute.values) + "]"
+
+
+@attrs.frozen(eq=False)
+class Words(Property):
+    """`[word, word]`; stored as an array of strings."""
+
+    def fragment(self, rule: str) -> Fragment:
+        rules = f"{rule}: \"[\" {rule}_items \"]\" -> {rule}_is\n{rule}_items: word (\",\" word)* -> {rule}_list\n"
+        return Fragment(
+            rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(map(StringAttr, v[0]))), rule + "_list": _collect}
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ArrayAttr)
+        yield "[" + ", ".join(v.value for v in attribute.values if isinstance(v, StringAttr)) + "]"
+
+
+@attrs.frozen(eq=False)
+class Flag(Property):
+    """A keyword, present or absent; stored as `unit`."""
+
+    keyword: str = ""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, f'"{self.keyword or self.name}"', lambda c, v, s: UnitAttr(), optional=True)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield self.keyword or self.name
+
+
+@attrs.frozen(eq=False)
+class Body(Property):
+    """`<...>`: a body that the start symbol `start` parses into an attribute; `show` gives its text inside the brackets."""
+
+    start: str = ""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "raw_angle", lambda c, v, s: c.body(self.start, v[0]))
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield "<" + attribute.body_text() + ">"  # type: ignore[attr-defined]
+
+
+@attrs.frozen(eq=False)
+class Clause(Part):
+    """`keyword part...`, on a line of its own if `line`; absent as a whole if the properties of its parts are absent."""
+
+    keyword: str
+    parts: tuple[Part, ...]
+    optional: bool = True
+    line: bool = True
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for part in self.parts for name in part.names())
+
+    def fragment(self, rule: str) -> Fragment:
+        inner = [part.fragment(f"{rule}_{index}") for index, part in enumerate(self.parts)]
+        own = alternative(
+            rule, " ".join([f'"{self.keyword}"', *(f"{rule}_{i}" for i in range(len(inner)))]), _collect, self.optional
+        )
+        actions = dict(own.actions)
+        for fragment in inner:
+            actions.update(fragment.actions)
+        return Fragment(own.rules + "".join(f.rules for f in inner), actions)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        if value is not ABSENT:
+            for part, item in zip(self.parts, value, strict=True):
+                part.read(item, draft)
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        inner = [piece for part in self.parts for piece in part.pieces(operation)]
+        if inner or not self.optional:
+            yield "\n" if self.line else " "
+            yield self.keyword
+            yield from inner
+
+
+@attrs.frozen(eq=False)
+class Operands(Part):
+    """`%a, %b`: the operands that no other part took; `minimum` 0 makes them optional."""
+
+    minimum: int = 1
+    maximum: int | None = None
+
+    def fragment(self, rule: str) -> Fragment:
+        def action(context: ParseContext, values: list[Any], span: Span) -> Any:
+            count = len(values[0])
+            if count < self.minimum or (self.maximum is not None and count > self.maximum):
+                expected = str(self.minimum) if self.minimum == self.maximum else f"at least {self.minimum}"
+                raise fail(f"expected {expected} operand(s), found {count}", span)
+            return values[0]
+
+        return alternative(rule, "operand_list", action, optional=self.minimum == 0)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        if value is not ABSENT:
+            draft.operands.extend(value)
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        for index, operand in enumerate(operation.operands):
+            yield ", " if index else " "
+            yield operand
+
+
+@attrs.frozen(eq=False)
+class ResultTypes(Part):
+    """`: T, T` (or another opening word): the result types; optional and not printed where they can be inferred."""
+
+    opening: str = ":"
+    inferred: bool = False
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, f'"{self.opening}" type_list', _first, optional=self.inferred)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        if value is not ABSENT:
+            draft.result_types = list(value)
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        if self.inferred or not operation.results:
+            return
+        yield f" {self.opening} "
+        for index, result in enumerate(operation.results):
+            if index:
+                yield ", "
+            yield result.type
+
+
+@attrs.frozen(eq=False)
+class EntryRegion(Part):
+    """`(%x: T) { ... }`: a region whose entry block has the arguments."""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "entry_region", _first)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        draft.regions.append(value)
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        yield ""
+        yield operation.regions[0]
+
+
+def references(attribute: Attribute | None) -> tuple[str, ...]:
+    """The root names of an array of symbol references."""
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    return tuple(v.root for v in attribute.values if isinstance(v, SymbolRefAttr))
+
+
+def strings(attribute: Attribute | None) -> tuple[str, ...]:
+    """The values of an array of strings."""
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    return tuple(v.value for v in attribute.values if isinstance(v, StringAttr))

@@ -1,0 +1,53 @@
+"""The answer to a claim about expressions: proved, refuted with a witness, or unknown."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+
+import attrs
+
+
+class Answer(enum.Enum):
+    PROVED = "proved"  # true for every admissible value of the symbols
+    REFUTED = "refuted"  # false for the admissible values of the witness
+    UNKNOWN = "unknown"  # neither; never to be taken for proved
+
+
+def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
+    return None if witness is None else dict(sorted(witness.items()))
+
+
+@attrs.frozen
+class Verdict:
+    """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided."""
+
+    answer: Answer
+    reason: str
+    witness: dict[str, int] | None = attrs.field(default=None, converter=_sorted, hash=False)
+
+    @property
+    def proved(self) -> bool:
+        return self.answer is Answer.PROVED
+
+    @property
+    def refuted(self) -> bool:
+        return self.answer is Answer.REFUTED
+
+    @property
+    def text(self) -> str:
+        """`proved (...)`, `refuted by t = 2 (...)`, `unknown (...)`"""
+        values = ", ".join(f"{name} = {value}" for name, value in (self.witness or {}).items())
+        return f"{self.answer.value}{' by ' + values if values else ''} ({self.reason})"
+
+
+def proved(reason: str) -> Verdict:
+    return Verdict(Answer.PROVED, reason)
+
+
+def refuted(witness: Mapping[str, int], reason: str) -> Verdict:
+    return Verdict(Answer.REFUTED, reason, witness)
+
+
+def unknown(reason: str) -> Verdict:
+    return Verdict(Answer.UNKNOWN, reason)

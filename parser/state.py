@@ -1,0 +1,325 @@
+"""The state of one parse: names, aliases, memos; what the actions of the grammar work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from bpir.ir.attributes import Attribute, Type
+from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, OperationDeclaration, Raw
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
+from bpir.ir.operation import Block, Operation, Value
+from bpir.parser.engine import Program, run
+from bpir.parser.lexer import SPACE, TOKEN, describe_bad_token
+from bpir.parser.scopes import Forward, NameScope, RegionScope
+
+if TYPE_CHECKING:
+    from bpir.ir.builtin_attributes import Location
+
+OURS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
+"""Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
+
+_MAXIMUM_NESTED_BODIES = 40
+_MEMO_TEXT = 4096  # longer texts are not remembered
+_MEMO_SIZE = 100_000
+_MAXIMUM_REPORTED = 20
+
+
+class UnknownType(Type):
+    """The type of a value that was used in a custom form before its definition."""
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return ("?",)
+
+
+class ParserState:
+    """What the engine and the actions share while one text is parsed."""
+
+    def __init__(self, source: Source, program: Program, allow_unregistered: bool) -> None:
+        self.source = source
+        self.text = source.text
+        self.program = program
+        self.allow_unregistered = allow_unregistered
+        self.raw_start = 0
+        self.memo: list[dict[str, Any]] = [{}, {}, {}, {}]
+        self.types: dict[str, Type] = {}  # by the whole text of a `!name<...>` token
+        self.attributes: dict[str, Attribute] = {}
+        self.strings: dict[str, str] = {}
+        self.operation_names: dict[str, tuple[str, OperationDeclaration | None]] = {}
+        self.attribute_aliases: dict[str, Attribute] = {}
+        self.type_aliases: dict[str, Type] = {}
+        self.location_uses: list[tuple[Operation | Value, str, int]] = []
+        self.current: OperationDeclaration | None = None  # of the operation whose parts are being read
+        self.names = NameScope()
+        self.outer_names: list[NameScope] = []
+        self.regions: list[RegionScope] = [RegionScope(None, True, 0)]
+        self.unresolved: list[Diagnostic] = []
+        self._bodies: dict[tuple[str, str], Any] = {}
+        self._depth = 0
+
+    # --- places ---
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self.source, start, end)
+
+    def skip(self, offset: int) -> int:
+        """The offset of the next token."""
+        found = SPACE.match(self.text, offset)
+        return found.end() if found is not None else offset
+
+    def bad_token(self, offset: int) -> DiagnosticError:
+        message, place = describe_bad_token(self.text, offset, len(self.text))
+        return fail(message, self.span(place, place + 1))
+
+    def syntax_error(self, program: Program, states: list[int], row: dict[str | int, int], token: Any) -> DiagnosticError:
+        from bpir.parser.errors import syntax_error  # imported when a user errs
+
+        return syntax_error(self, program, states, row, token)
+
+    # --- memos and bodies ---
+
+    def remember(self, number: int, start: int, end: int, value: Any) -> None:
+        if end - start < _MEMO_TEXT and len(self.memo[number]) < _MEMO_SIZE:
+            self.memo[number][self.text[start:end]] = value
+
+    def body(self, start: str, raw: Raw) -> Any:
+        """Parse the inside of a body by the start symbol `start`; each distinct text is parsed once."""
+        key = (start, raw.text)
+        if key in self._bodies:
+            return self._bodies[key]
+        if self._depth >= _MAXIMUM_NESTED_BODIES:
+            raise fail("nested too deeply", raw.span)
+        self._depth += 1
+        try:
+            value = run(self.program, self, start, raw.span.start, raw.span.end)
+        finally:
+            self._depth -= 1
+        self._bodies[key] = value
+        return value
+
+    def own_body(self, kind: str, token: str, offset: int, bodies: dict[str, str]) -> Any:
+        """The value of `#dialect.name<body>` or `!dialect.name<body>` of one of our dialects."""
+        name, _, inside = token[1:].partition("<")
+        start = bodies.get(name)
+        if start is None:
+            raise fail(
+                f"unknown {kind} '{token[0]}{name}'{suggestion(token[0] + name, [token[0] + b for b in bodies])}",
+                self.span(offset, offset + 1 + len(name)),
+            )
+        begin = offset + len(name) + 2
+        if not inside:
+            raise fail(f"expected '<' right after '{token[0]}{name}'", self.span(offset, begin - 1))
+        return self.body(start, Raw(inside[:-1], self.span(begin, begin + len(inside) - 1)))
+
+    def own_attribute(self, token: str, offset: int) -> Attribute:
+        found: Attribute = self.own_body("attribute", token, offset, ATTRIBUTE_BODIES)
+        return found
+
+    def own_type(self, token: str, offset: int) -> Type:
+        found: Type = self.own_body("type", token, offset, TYPE_BODIES)
+        return found
+
+    # --- operation names ---
+
+    def operation_name(self, literal: str, name: str, offset: int) -> tuple[str, OperationDeclaration | None]:
+        """The name of a generic operation and its declaration."""
+        place = self.span(offset, offset + len(literal))
+        if not name:
+            raise fail("an operation's name cannot be empty", place)
+        if "\0" in name:
+            raise fail("an operation's name cannot hold a NUL byte", place)
+        declaration = DECLARATIONS.get(name)
+        if declaration is None:
+            dialect = name.partition(".")[0]
+            if dialect in OURS:
+                raise fail(f"unknown operation '{name}'{suggestion(name, DECLARATIONS)}", place)
+            if not self.allow_unregistered:
+                raise fail(
+                    f"operation '{name}' is not registered; use --allow-unregistered-dialect"
+                    f" to accept operations of unknown dialects{suggestion(name, DECLARATIONS)}",
+                    place,
+                )
+        self.operation_names[literal] = found = (name, declaration)
+        return found
+
+    # --- values ---
+
+    def use(self, text: str, number: int, offset: int, type_: Type | None, operation: Operation | None) -> Value:
+        """The value `text#number`; a placeholder if it is not yet defined. `type_` is the type it must have."""
+        found = self.names.values.get(text)
+        if found is None:
+            key = (text, number)
+            forward = self.names.forward.get(key)
+            if forward is None:
+                value = Value(type_ or UnknownType(), name=text[1:])
+                self.names.forward[key] = Forward(text, number, value, offset, operation)
+                return value
+            value = forward.value
+            if isinstance(value.type, UnknownType) and type_ is not None:
+                value.type = type_
+        elif isinstance(found, list):
+            if number >= len(found):
+                raise fail(f"'{text}' has {len(found)} values, so there is no {text}#{number}", self._use_span(text, offset))
+            value = found[number]
+        elif number:
+            raise fail(f"'{text}' has one value, so there is no {text}#{number}", self._use_span(text, offset))
+        else:
+            value = found
+        if type_ is not None and value.type is not type_ and not isinstance(value.type, UnknownType):
+            raise fail(
+                f"'{text}' has type {value.type} where it is defined or first used, but {type_} is expected here",
+                self._use_span(text, offset),
+                *self._origin(text, number, value),
+            )
+        return value
+
+    def _use_span(self, text: str, offset: int) -> Span:
+        return self.span(offset, offset + len(text))
+
+    def _origin(self, text: str, number: int, value: Value) -> tuple[Diagnostic, ...]:
+        if isinstance(value.owner, Operation):
+            return (note(f"'{text}' is defined here", value.owner.span),)
+        forward = self.names.forward.get((text, number))
+        return (note("it was first used here", self._use_span(text, forward.offset)),) if forward is not None else ()
+
+    def define(self, text: str, values: list[Value], offset: int, single: bool) -> None:
+        """Bind a name to the results (or block argument) `values`; placeholders of earlier uses become them."""
+        scope = self.names
+        name = text[1:]
+        if text in scope.values:
+            found = scope.values[text]
+            first = found[0] if isinstance(found, list) else found
+            notes = self._origin(text, 0, first)
+            raise fail(f"redefinition of value '{text}'", self._use_span(text, offset), *notes)
+        if scope.forward:
+            for number, value in enumerate(values):
+                forward = scope.forward.pop((text, number), None)
+                if forward is None:
+                    continue
+                placeholder = forward.value
+                if placeholder.type is not value.type and not isinstance(placeholder.type, UnknownType):
+                    raise fail(
+                        f"'{text}' is defined with type {value.type}, but was used as {placeholder.type}",
+                        self._use_span(text, offset),
+                        note("it was used here", self._use_span(text, forward.offset)),
+                    )
+                placeholder.type, placeholder.owner, placeholder.index = value.type, value.owner, value.index
+                placeholder.location = value.location
+                values[number] = placeholder
+        for value in values:
+            value.name = name
+        scope.values[text] = values[0] if single else values
+        self.regions[-1].defined.append(text)
+
+    # --- regions ---
+
+    def open_region(self, start: int) -> None:
+        declaration = self.current
+        isolated = declaration is not None and declaration.isolated
+        if isolated:
+            self.outer_names.append(self.names)
+            self.names = NameScope()
+        self.regions.append(RegionScope(declaration, isolated, start))
+
+    def close_region(self) -> RegionScope:
+        """Leave a region: labels must be defined by now, and names defined in it are forgotten."""
+        scope = self.regions.pop()
+        for label, offset in scope.label_uses.items():
+            raise fail(
+                f"use of undefined block '{label}'{suggestion(label, set(scope.blocks) - set(scope.label_uses))}",
+                self.span(offset, offset + len(label)),
+            )
+        if scope.isolated:
+            self._report_undeclared()
+            self.names = self.outer_names.pop()
+        else:
+            names = self.names.values
+            if self.names.forward:
+                visible = list(names)  # for suggestions: the names of this region are forgotten now
+                for forward in self.names.forward.values():
+                    if forward.visible is None and forward.offset >= scope.start:
+                        forward.visible = visible
+            for name in scope.defined:
+                del names[name]
+        self.current = scope.declaration
+        return scope
+
+    def _report_undeclared(self) -> None:
+        scope = self.names
+        for forward in list(scope.forward.values())[:_MAXIMUM_REPORTED]:
+            text = forward.name + (f"#{forward.number}" if forward.number else "")
+            self.unresolved.append(
+                error(
+                    f"use of undeclared value '{text}'{suggestion(forward.name, forward.visible or scope.values)}",
+                    self._use_span(forward.name, forward.offset),
+                )
+            )
+
+    def block(self) -> Block:
+        """The block to which operations are added; the entry block is made when it is first needed."""
+        scope = self.regions[-1]
+        if scope.block is None:
+            scope.block = Block([], [], None, scope.region)
+            scope.region.blocks.append(scope.block)
+        return scope.block
+
+    def block_use(self, label: str, offset: int) -> Block:
+        """The block of a label, made if it is not yet defined."""
+        scope = self.regions[-1]
+        found = scope.blocks.get(label)
+        if found is None:
+            found = scope.blocks[label] = Block([], [], label[1:], scope.region)
+            scope.label_uses[label] = offset
+        return found
+
+    def begin_block(self, label: str, offset: int) -> Block:
+        """Start the block of a label."""
+        scope = self.regions[-1]
+        if label in scope.blocks and label not in scope.label_uses:
+            raise fail(f"redefinition of block '{label}'", self.span(offset, offset + len(label)))
+        found = scope.blocks.get(label) or Block([], [], label[1:], scope.region)
+        scope.blocks[label] = found
+        scope.label_uses.pop(label, None)
+        scope.region.blocks.append(found)
+        scope.block = found
+        return found
+
+    # --- the end ---
+
+    def finish(self) -> None:
+        """At the end of the text: nothing may be left undefined.
+
+        Raises:
+            DiagnosticError: with every use of an undeclared value and of an undefined location alias.
+        """
+        self._report_undeclared()
+        self._resolve_locations()
+        if self.unresolved:
+            raise DiagnosticError(*sorted(self.unresolved, key=lambda d: d.span.start if d.span is not None else 0))
+
+    def _resolve_locations(self) -> None:
+        from bpir.ir.builtin_attributes import Location as LocationClass
+
+        for holder, name, offset in self.location_uses:
+            location: Location | Attribute | None = self.attribute_aliases.get(name)
+            place = self.span(offset, offset + len(name))
+            if location is None:
+                self.unresolved.append(
+                    error(f"location alias '{name}' is never defined{suggestion(name, self.attribute_aliases)}", place)
+                )
+            elif not isinstance(location, LocationClass):
+                self.unresolved.append(error(f"'{name}' is not a location but {str(location)[:60]}", place))
+            else:
+                holder.location = location
+
+    def locate_operand(self, offset: int, index: int) -> int:
+        """The offset of the operand `index` of an operand list that starts at `offset` (scanned only for a diagnostic)."""
+        while True:
+            token = TOKEN.match(self.text, offset)
+            if token is None or token.lastindex is None or token.end() == len(self.text):
+                return offset
+            if token.lastindex == 3:
+                if index == 0:
+                    return token.start(3)
+                index -= 1
+            offset = token.end()

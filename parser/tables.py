@@ -1,0 +1,173 @@
+"""LALR tables: lark builds them from grammar text once, afterwards they are read from a cache beside this file without lark."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import marshal
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bpir.parser.lexer import TERMINALS, TOKEN
+
+ACCEPT = 1 << 40
+"""The action of the end of the text where a start symbol is complete. Others: a state to shift to, or `~rule` to reduce."""
+
+_FORMAT = 3  # of the cached file
+_OPENERS = frozenset("([{<")
+
+
+class Rule(NamedTuple):
+    """A rule of the grammar: what it reduces, and how the values of its symbols become the values of its action."""
+
+    left: int  # number of its nonterminal
+    action: str  # its alias, or the name of its nonterminal
+    symbols: tuple[str, ...]
+    keep: tuple[int, ...]  # a code per symbol: 0 dropped, 1 kept, 2 its list is spliced in
+    helper: bool  # made for `*` and `+`: its value is a list to be spliced
+    empty: tuple[bool, ...]  # where `[...]` was absent (lark's `empty_indices`)
+
+
+class Tables(NamedTuple):
+    """What the engine runs on. A key of `actions` is the text of a literal token, or the number of a token class."""
+
+    actions: list[dict[str | int, int]]
+    gotos: list[dict[int, int]]
+    rules: list[Rule]
+    starts: dict[str, int]
+    nonterminals: list[str]
+    openers: frozenset[int]  # states entered by an opening bracket
+    closing: dict[int, dict[str, str]]  # per state: a closing bracket to the rule that it closes
+
+
+def tables(grammar: str, starts: tuple[str, ...]) -> Tables:
+    """The tables of a grammar, from the cache if it has them."""
+    key = hashlib.sha256("\0".join([str(_FORMAT), sys.version, _lark_stamp(), *starts, grammar]).encode()).hexdigest()
+    path = Path(__file__).parent / "__pycache__" / f"grammar-{key[:32]}.tables"
+    plain = _read(path)
+    if plain is None:
+        plain = build(grammar, starts)
+        _write(path, plain)
+    actions, gotos, rules, start_states, nonterminals, openers, closing = plain
+    return Tables(actions, gotos, [Rule(*r) for r in rules], start_states, nonterminals, frozenset(openers), closing)
+
+
+def _lark_stamp() -> str:
+    """The content of lark's `__init__` (it holds the version), read without importing lark."""
+    spec = importlib.util.find_spec("lark")
+    if spec is None or spec.origin is None:
+        return ""
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def _read(path: Path) -> Any:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data[32:]).digest() != data[:32]:
+        return None
+    return marshal.loads(data[32:])
+
+
+def _write(path: Path, plain: Any) -> None:
+    data = marshal.dumps(plain)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    except OSError:
+        return  # not writable: not cached
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(data).digest() + data)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def build(grammar: str, starts: tuple[str, ...]) -> Any:
+    """The plain tables (dicts, lists, tuples) of a grammar.
+
+    Raises:
+        lark.exceptions.GrammarError: the grammar is malformed, or has a conflict of any kind.
+    """
+    from lark.common import ParserConf
+    from lark.load_grammar import load_grammar
+    from lark.parsers.lalr_analysis import LALR_Analyzer
+
+    text = grammar + "\n%declare " + " ".join(name for name in TERMINALS if name[0] != "$") + "\n"
+    loaded, _ = load_grammar(text, "<bpir>", [], False)
+    terminals, rules, _ = loaded.compile(list(starts), "*")
+    keys: dict[str, str | int] = dict(TERMINALS)
+    for terminal in terminals:
+        keys[terminal.name] = _literal(terminal.pattern)
+    analyzer = LALR_Analyzer(ParserConf(rules, {}, list(starts)), debug=True, strict=True)
+    analyzer.compute_lalr()
+    table = analyzer.parse_table
+    numbers = {closure: number for number, closure in enumerate(table.states)}
+    nonterminals = sorted({str(rule.origin.name) for rule in rules})
+    left = {name: number for number, name in enumerate(nonterminals)}
+    rule_numbers = {rule: number for number, rule in enumerate(rules)}
+    ends = set(table.end_states.values())
+    actions: list[dict[str | int, int]] = []
+    gotos: list[dict[int, int]] = []
+    openers = set()
+    closing: dict[int, dict[str, str]] = {}
+    for closure, row in table.states.items():
+        action: dict[str | int, int] = {}
+        goto: dict[int, int] = {}
+        for name, (kind, argument) in row.items():
+            if str(kind) == "Reduce":
+                action[keys[name]] = ~rule_numbers[argument]
+            elif name in left and name not in keys:
+                goto[left[name]] = numbers[argument]
+            else:
+                action[keys[name]] = ACCEPT if argument in ends else numbers[argument]
+                if keys[name] in _OPENERS:
+                    openers.add(numbers[argument])
+        actions.append(action)
+        gotos.append(goto)
+        closers = {
+            str(keys[pointer.next.name]): str(pointer.rule.origin.name)
+            for pointer in sorted(closure, key=str)
+            if pointer.index < len(pointer.rule.expansion) and keys.get(pointer.next.name) in (")", "]", "}", ">", ":")
+        }
+        if closers:
+            closing[numbers[closure]] = closers
+    starts_at = {str(name): numbers[closure] for name, closure in table.start_states.items()}
+    plain_rules = [tuple(_plain_rule(rule, left)) for rule in rules]
+    return actions, gotos, plain_rules, starts_at, nonterminals, sorted(openers), closing
+
+
+def _literal(pattern: Any) -> str:
+    text = str(pattern.value)
+    match = TOKEN.fullmatch(text)
+    if type(pattern).__name__ != "PatternStr" or match is None or match.lastindex not in (1, 2):
+        raise ValueError(f"a grammar may only use literal words and punctuation, not {text!r}")
+    return text
+
+
+def _plain_rule(rule: Any, left: dict[str, int]) -> Rule:
+    keep = []
+    for symbol in rule.expansion:
+        if symbol.is_term:
+            keep.append(0 if symbol.filter_out else 1)
+        else:
+            keep.append(2 if _is_helper(symbol.name) else 1)
+    name = str(rule.origin.name)
+    return Rule(
+        left[name],
+        str(rule.alias or name),
+        tuple(str(symbol.name) for symbol in rule.expansion),
+        tuple(keep),
+        _is_helper(name),
+        tuple(rule.options.empty_indices) if rule.options else (),
+    )
+
+
+def _is_helper(name: str) -> bool:
+    return re.match("_", name) is not None

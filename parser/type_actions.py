@@ -1,0 +1,212 @@
+"""Actions that build types."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bpir.ir.attributes import Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, Type
+from bpir.ir.attributes import I64, StringAttr
+from bpir.ir.builtin_attributes import (
+    DYNAMIC,
+    AffineAttr,
+    ComplexType,
+    MemRefType,
+    NoneType,
+    OpaqueAttr,
+    OpaqueType,
+    StridedAttr,
+    TensorType,
+    TupleType,
+    VectorType,
+)
+from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.float_formats import FORMATS
+from bpir.parser.engine import RawAction
+from bpir.parser.lexer import ONE_DIMENSION
+from bpir.parser.state import OURS, ParserState
+
+_INTEGER = re.compile(r"(s|u|)i([0-9]+)")
+_MAXIMUM_WIDTH = (1 << 24) - 1
+_SIMPLE: dict[str, Type] = {name: FloatType(name) for name in FORMATS} | {"index": IndexType(), "none": NoneType()}
+_KNOWN = (*_SIMPLE, "i1", "i8", "i16", "i32", "i64", "tensor", "vector", "memref", "tuple", "complex")
+
+
+def word_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
+    word = v[0]
+    found = p.types.get(word)
+    if found is None:
+        found = p.types[word] = _word_type(p, word, start, end)
+    return found
+
+
+def _word_type(p: ParserState, word: str, start: int, end: int) -> Type:
+    found = _SIMPLE.get(word)
+    if found is not None:
+        return found
+    match = _INTEGER.fullmatch(word)
+    if match is None:
+        raise fail(f"unknown type or attribute '{word[:80]}'{suggestion(word, _KNOWN)}", p.span(start, end))
+    width = int(match[2][:20])
+    if width > _MAXIMUM_WIDTH:
+        raise fail(f"an integer type has at most {_MAXIMUM_WIDTH} bits", p.span(start, end))
+    return IntegerType(width, match[1])
+
+
+def bang_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
+    """`!alias`, `!dialect.name<...>` or `!dialect<...>`"""
+    token = v[0]
+    found = p.types.get(token)
+    if found is not None:
+        return found
+    name = token.partition("<")[0]
+    if len(name) == len(token) and "." not in name:
+        alias = p.type_aliases.get(name)
+        if alias is None:
+            raise fail(f"undefined type alias '{name}'{suggestion(name, p.type_aliases)}", p.span(start, end))
+        return alias
+    dialect = name[1:].partition(".")[0]
+    if dialect in OURS:
+        found = p.own_type(token, start)
+    elif p.allow_unregistered:
+        found = OpaqueType(token)
+    else:
+        raise fail(
+            f"type '{name}' belongs to the unknown dialect '{dialect}'; use --allow-unregistered-dialect to accept it",
+            p.span(start, start + len(name)),
+        )
+    p.types[token] = found
+    return found
+
+
+def function_type(symbols: tuple[str, ...]) -> RawAction:
+    """`(inputs) -> (results)` or `(inputs) -> result`, where either list may be empty."""
+    arrow = symbols.index(_ARROW) if _ARROW in symbols else 0
+    inputs_at = 1 if symbols[1] == "type_list" else -1
+    close = 2 if inputs_at == 1 else 1
+    rest = symbols[close + 2 :]
+    del arrow
+
+    def action(p: ParserState, v: list[Any], start: int, end: int) -> FunctionType:
+        inputs = tuple(v[1]) if inputs_at == 1 else ()
+        if len(rest) == 1:
+            return FunctionType(inputs, (v[-1],))
+        return FunctionType(inputs, tuple(v[-2]) if len(rest) == 3 else ())
+
+    return action
+
+
+_ARROW = "->"
+
+
+def tuple_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
+    return TupleType(tuple(v[2]) if len(v) == 4 else ())
+
+
+def complex_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
+    if not isinstance(v[2], IntegerType | FloatType):
+        raise fail(f"the element of a complex type is an integer or a float, not {_short(v[2])}", p.span(start, end))
+    return ComplexType(v[2])
+
+
+def _short(attribute: Attribute) -> str:
+    return attribute.text[:80]
+
+
+def _dimensions(p: ParserState, text: str, start: int, end: int) -> tuple[tuple[int, ...] | None, tuple[bool, ...]]:
+    if "*" in text:
+        return None, ()
+    sizes: list[int] = []
+    scalable: list[bool] = []
+    for match in ONE_DIMENSION.finditer(_COMMENT.sub(" ", text) if "/" in text else text):
+        scalable.append(bool(match[1]))
+        digits = match[2]
+        if len(digits) > 19 or (digits != "?" and int(digits) >= 1 << 63):
+            raise fail(f"the dimension {digits[:40]} is too large", p.span(start, end))
+        sizes.append(DYNAMIC if digits == "?" else int(digits))
+    return tuple(sizes), tuple(scalable)
+
+
+_COMMENT = re.compile(r"//[^\n\r]*")
+
+
+def shaped(symbols: tuple[str, ...]) -> RawAction:
+    """`tensor<dims element>`, `vector<...>`, `memref<...>` with what follows the element."""
+    dims_at = symbols.index("T_DIMENSIONS") if "T_DIMENSIONS" in symbols else -1
+    type_at = symbols.index("type")
+    rest_at = symbols.index("attribute_list") if "attribute_list" in symbols else -1
+
+    def action(p: ParserState, v: list[Any], start: int, end: int) -> Type:
+        kind = v[0]
+        shape, scalable = _dimensions(p, v[dims_at], start, end) if dims_at >= 0 else ((), ())
+        element = v[type_at]
+        rest = v[rest_at] if rest_at >= 0 else []
+        place = p.span(start, end)
+        if kind != "vector" and True in scalable:
+            raise fail("only vectors have scalable dimensions", place)
+        if kind == "vector":
+            if shape is None or any(size <= 0 for size in shape):
+                raise fail("the dimensions of a vector are positive numbers", place)
+            if not isinstance(element, IntegerType | FloatType | IndexType):
+                raise fail(f"the elements of a vector are integers, floats or index, not {_short(element)}", place)
+            if rest:
+                raise fail("a vector has no encoding", place)
+            return VectorType(shape, scalable, element)
+        if kind == "tensor":
+            return _tensor(shape, element, rest, place)
+        return _memref(shape, element, rest, place)
+
+    return action
+
+
+def _tensor(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
+    if isinstance(element, FunctionType | TensorType | MemRefType | TupleType | NoneType):
+        raise fail(f"a tensor cannot hold {_short(element)}", place)
+    if len(rest) > 1 or (rest and shape is None):
+        raise fail("a tensor has at most one encoding, and an unranked one has none", place)
+    return TensorType(shape, element, rest[0] if rest else None)
+
+
+def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
+    if isinstance(element, FunctionType | TensorType | TupleType | NoneType | OpaqueType):
+        raise fail(f"a memref cannot hold {_short(element)}", place)
+    layout: Attribute | None = None
+    space: Attribute | None = None
+    for attribute in rest:
+        if space is not None:
+            raise fail("the memory space of a memref stands last, and once", place)
+        if isinstance(attribute, StridedAttr) or (isinstance(attribute, AffineAttr) and attribute.kind == "affine_map"):
+            if layout is not None:
+                raise fail("a memref has at most one layout", place)
+            layout = attribute
+        elif isinstance(attribute, OpaqueAttr | StringAttr | DictAttr) or (
+            isinstance(attribute, IntegerAttr) and not isinstance(attribute.type, IndexType)
+        ) or type(attribute).__module__.startswith("bpir.dialects"):
+            space = attribute
+        else:
+            raise fail(f"{_short(attribute)} is no memory space", place)
+    if layout is not None and shape is None:
+        raise fail("an unranked memref has no layout", place)
+    if isinstance(layout, StridedAttr) and shape is not None and len(layout.strides) != len(shape):
+        raise fail(f"the memref has {len(shape)} dimension(s), its layout {len(layout.strides)} stride(s)", place)
+    if isinstance(layout, AffineAttr) and shape is not None and layout.dimensions != len(shape):
+        raise fail(f"the memref has {len(shape)} dimension(s), its layout map {layout.dimensions}", place)
+    if isinstance(space, IntegerAttr) and space.value == 0 and space.type is I64:
+        space = None
+    if isinstance(layout, AffineAttr) and shape is not None and layout.body == _identity(len(shape)):
+        layout = None
+    return MemRefType(shape, element, layout, space)
+
+
+def _identity(rank: int) -> str:
+    names = ", ".join(f"d{index}" for index in range(rank))
+    return f"({names}) -> ({names})"
+
+
+TYPE_ACTIONS: dict[str, RawAction] = {
+    "word_type": word_type,
+    "bang_type": bang_type,
+    "tuple_type": tuple_type,
+    "complex_type": complex_type,
+}
+TYPE_FACTORIES = {"function_type": function_type, "shaped": shaped}

@@ -1,0 +1,85 @@
+"""What a pass is: a class whose fields are its options, a pure `run`, and a gate that its result must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import attrs
+
+from bpir.ir.diagnostic import Diagnostic, Span
+from bpir.ir.operation import Operation
+
+Kind = Literal["word", "flag", "symbol", "expression", "numbers"]
+"""What the value of an option is, and the type of its field (None where the option is not given):
+
+word        `str`, one of the choices if there are any
+flag        `bool`, spelled `true` or `false`
+symbol      `str`, the name in `@name`
+expression  `Expr`
+numbers     `dict[str, int]`: not one option but all `NAME=INTEGER` that no other field takes; empty if there are none
+"""
+
+_KEY = "bpir.option"
+
+
+@attrs.frozen
+class Option:
+    """What is known of one option: its name, its meaning, and how its value is spelled."""
+
+    name: str
+    help: str
+    kind: Kind
+    choices: tuple[str, ...]
+
+    @property
+    def spelling(self) -> str:
+        """The option as a user writes it, with a placeholder for the value."""
+        if self.kind == "numbers":
+            return "NAME=INTEGER..."
+        value = {"flag": "true|false", "symbol": "@NAME", "expression": "EXPRESSION", "word": "WORD"}[self.kind]
+        return f"{self.name}={'|'.join(self.choices) or value}"
+
+
+def option(help: str, kind: Kind = "word", choices: Sequence[str] = ()) -> Any:
+    """A field of a pass that is one of its options."""
+    metadata = {_KEY: (help, kind, tuple(choices))}
+    if kind == "numbers":
+        return attrs.field(factory=dict, kw_only=True, metadata=metadata)
+    return attrs.field(default=None, kw_only=True, metadata=metadata)
+
+
+@attrs.define(eq=False)
+class Pass:
+    """A derivation from one level to the next, or a helper that keeps the level.
+
+    A subclass is an attrs class; its fields are made by `option`, and its docstring is what users read of it.
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""  # the level that it reads; "" for any
+    target: ClassVar[str] = ""  # the level that it writes; "" if it keeps the level
+
+    spans: Mapping[str, Span] = attrs.field(factory=dict, kw_only=True, repr=False)
+    """Where each given option was written, for diagnostics about its value."""
+
+    def run(self, module: Operation) -> Operation:
+        """The derived module. The module given is not changed, and the same input gives the same result.
+
+        Raises:
+            DiagnosticError: the module cannot be derived from.
+        """
+        raise NotImplementedError
+
+    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
+        """What is wrong with `target` as a derivation of `source`. If there is an error, the pass publishes nothing."""
+        return []
+
+
+def options(cls: type[Pass]) -> dict[str, Option]:
+    """The options of a pass by name, in the order of its fields."""
+    found = {}
+    for field in attrs.fields(cls):
+        if _KEY in field.metadata:
+            found[field.name] = Option(field.name, *field.metadata[_KEY])
+    return found

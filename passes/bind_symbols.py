@@ -1,0 +1,81 @@
+"""Numbers for symbols."""
+
+from __future__ import annotations
+
+import attrs
+
+from bpir.dialects.bp import bindings_attribute, bindings_of, symbol_table
+from bpir.ir.diagnostic import Span, fail, note, suggestion
+from bpir.ir.expression import constant
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts
+from bpir.passes.base import Pass, option
+from bpir.passes.distribution import build, new_module
+from bpir.passes.levels import level_of, top_level
+from bpir.passes.rewriting import rewrite_module
+
+
+@attrs.define(eq=False)
+class BindSymbolsPass(Pass):
+    """Gives symbols numbers: `bind-symbols{B=1 S=2048}`, and those that the file binds already.
+
+    On a model the numbers are recorded only (`bp.bind`), because a dimension symbol is also the axis that a strategy shards. At the
+    levels below they replace the symbols. Declared relations and recorded assumptions must hold for the numbers.
+    """
+
+    name = "bind-symbols"
+
+    numbers: dict[str, int] = option("the number of each symbol", "numbers")
+
+    def run(self, module: Operation) -> Operation:
+        table = symbol_table(module)
+        for name, number in self.numbers.items():
+            span = self.spans.get(name, module.span)
+            if name not in table.names:
+                raise fail(f"there is no symbol '{name}' to bind{suggestion(name, table.names)}", span)
+            if not 0 < number < 2**63:
+                raise fail(f"symbol '{name}' must be bound to a positive 64-bit integer", span)
+            if table.bindings.get(name, number) != number:
+                raise fail(f"symbol '{name}' is bound to {table.bindings[name]} already", span)
+        numbers = {**table.bindings, **self.numbers}
+        check_relations(Facts((*table.relations, *table.assumptions), numbers), module.span)
+        bound = [o for o in top_level(module) if o.name == "bp.bind"]
+        merged = build("bp.bind", properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
+        if level_of(module) == "model" or not numbers:
+            result = new_module(module, top_level(module))
+        else:
+            values = {name: constant(number) for name, number in numbers.items()}
+            result = rewrite_module(module, lambda expr: expr.substitute(values), lambda operation: operation)
+        return _with_bindings(result, merged if numbers else None)
+
+
+def check_relations(facts: Facts, span: Span | None) -> None:
+    """Refuse numbers under which a relation is false.
+
+    Raises:
+        DiagnosticError: naming every relation that is false.
+    """
+    broken = facts.violations()
+    if broken:
+        numbers = ", ".join(f"{n} = {facts.bindings[n]}" for n in sorted({s for r in broken for s in symbols_of(r)}) if n in facts.bindings)
+        raise fail(
+            f"the numbers break the relation {' and '.join(repr(r.text)[1:-1] for r in broken)}",
+            span,
+            note(f"bound here are {numbers}"),
+        )
+
+
+def symbols_of(relation: object) -> tuple[str, ...]:
+    return (*relation.left.symbols, *relation.right.symbols)  # type: ignore[attr-defined]
+
+
+def _with_bindings(module: Operation, merged: Operation | None) -> Operation:
+    """The module with one `bp.bind`, in the place of the first or behind the symbols."""
+    operations = [o for o in top_level(module)]
+    first = next((i for i, o in enumerate(operations) if o.name == "bp.bind"), None)
+    kept = [o for o in operations if o.name != "bp.bind"]
+    if merged is None:
+        return module
+    if first is None:
+        first = next((i + 1 for i, o in reversed(list(enumerate(kept))) if o.name == "bp.symbols"), 0)
+    return new_module(module, [*kept[:first], merged, *kept[first:]])

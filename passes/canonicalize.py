@@ -1,0 +1,36 @@
+"""One spelling of every expression, and no dead values."""
+
+from __future__ import annotations
+
+import attrs
+
+from bpir.dialects.bp import symbol_table
+from bpir.ir.operation import Operation, uses
+from bpir.passes.base import Pass
+from bpir.passes.levels import top_level
+from bpir.passes.rewriting import rewrite_module
+
+
+@attrs.define(eq=False)
+class CanonicalizePass(Pass):
+    """Rewrites expressions by the declared relations (`h*d` becomes `H` where `H = h*d`), and drops model operations nobody uses."""
+
+    name = "canonicalize"
+
+    def run(self, module: Operation) -> Operation:
+        facts = symbol_table(module).declared_facts
+        result = rewrite_module(module, facts.reduce, lambda operation: operation)
+        for operation in top_level(result):
+            if operation.name == "model.block":
+                _drop_dead(operation)
+        return result
+
+
+def _drop_dead(block: Operation) -> None:
+    body = block.regions[0].blocks[0]
+    while True:
+        used = uses(body.operations)
+        kept = [o for o in body.operations if not o.results or any(r in used for r in o.results)]
+        if len(kept) == len(body.operations):
+            return
+        body.operations = kept

@@ -1,0 +1,252 @@
+"""Inference: one phase of each block of a model becomes one rank's tasks."""
+
+from __future__ import annotations
+
+import attrs
+
+from bpir.dialects import bind as bind
+from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.model.attention import Attention, KvAppend
+from bpir.dialects.model.base import ModelOperation, group_of, layer_of
+from bpir.dialects.model.macro import expand
+from bpir.dialects.model.phases import Phase, phase_of
+from bpir.dialects.model.sharding import shardable_axes, sharded
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.expression import ONE, ZERO, Expr, symbol
+from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.passes import inputs
+from bpir.passes.base import Pass, option
+from bpir.passes.distribution import Assumptions, build, new_module
+from bpir.passes.levels import top_level
+
+TENSOR = "tensor"
+"""The mesh axis of tensor parallelism."""
+
+
+@attrs.define(eq=False)
+class DistributeTransformerInferencePass(Pass):
+    r"""Distributes one inference phase of a block over the ranks of tensor parallelism.
+
+    Boundary: ModelIR to distributed-task IR.
+
+    Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and context; a
+    strategy that says the tensor-parallel degree `t`.
+
+    Equations (one block, one rank; `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`,
+    feed-forward `F`, `e` bytes an element):
+
+    - E1: $q = c$ in prefill, $q = 1$ in decode
+    - E2: $W_{attention} = 4bqchd/t + 5b(h/t)qc$
+    - E3: $W_{QKV} = 6bqHhd/t$
+    - E4: $W_{out} = 2bqHhd/t$
+    - E5: $W_{MLP} = 4bqHF/t$
+    - E6: $C_{KV} = 2bc(hd/t)e$
+
+    Conserved: every model operation is one compute task, except dropout, which inference erases; a contraction over a sharded axis is
+    followed by one all-reduce; `t = 1` has none.
+
+    Deviations from the papers: fused and paged attention are named as alternatives at the plan level, never assumed.
+
+    References: Vaswani et al. 2017 (1706.03762); Shoeybi et al. 2019 (1909.08053); Dao et al. 2022 (2205.14135).
+    """
+
+    name = "distribute-inference"
+    source = "model"
+    target = "dist"
+
+    workload: str | None = option("the bind.workload to use, where there are several", "symbol")
+    strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
+    phase: str | None = option("the inference phase", "word", ("prefill", "decode"))
+    batch: Expr | None = option("sequences: replaces the batch axis", "expression")
+    context: Expr | None = option("visible KV tokens", "expression")
+    tensor: Expr | None = option("tensor-parallel degree", "expression")
+
+    def run(self, module: Operation) -> Operation:
+        workload = inputs.workload(module, self, "inference")
+        strategy = inputs.strategy(module, self)
+        degree = strategy.expr("tensor", "distribution")
+        table = symbol_table(module)
+        assumptions = Assumptions(table)
+        parallel = table.facts.equal(degree, ONE).proved is False
+        mesh = {TENSOR: degree}
+        blocks = []
+        for operation in top_level(expand(module)):
+            if operation.name == "model.block":
+                phase = phase_of(operation, workload.fields)
+                axes = shardable_axes(operation) if parallel else ()
+                for axis in axes:
+                    assumptions.require_divides(degree, symbol(axis), operation.span)
+                properties: dict[str, Attribute] = {
+                    "sym_name": operation.properties["sym_name"],
+                    "source": operation.properties["sym_name"],
+                    "mesh": SymbolRefAttr(("mesh",)),
+                    "workload": workload.reference,
+                    "strategy": strategy.reference,
+                }
+                body = _Distribution(phase, axes, mesh).block(operation)
+                blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
+        if parallel:
+            assumptions.require_parallel(degree)
+        sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh)}
+        return new_module(
+            module,
+            [
+                *inputs.inputs_of(module, workload, strategy),
+                *assumptions.operations(),
+                build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                *blocks,
+            ],
+        )
+
+    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
+        from bpir.verifiers.boundary import verify
+
+        return verify(source, target)
+
+
+class _Distribution:
+    """Distributes the operations of one block in order."""
+
+    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr]) -> None:
+        self.phase = phase
+        self.axes = axes
+        self.mesh = mesh
+        self.values: dict[Value, Value] = {}
+        self.out = Block()
+        self.names: set[str] = set()
+
+    def block(self, source: Operation) -> Block:
+        self.names = {layer_of(operation) for operation in source.body}
+        for argument in source.regions[0].blocks[0].arguments:
+            self.values[argument] = Value(self._type(argument), name=argument.name)
+        self.out = Block([self.values[a] for a in source.regions[0].blocks[0].arguments])
+        for operation in source.body:
+            if operation.name == "model.return":
+                operands = [self.values[v] for v in operation.operands]
+                self.out.append(build("dist.return", operands, span=operation.span))
+            else:
+                self._distribute(operation)
+        return self.out
+
+    def _type(self, value: Value) -> TensorType:
+        assert isinstance(value.type, TensorType)
+        return sharded(self.phase.type(value.type), self.axes, TENSOR)
+
+    def _distribute(self, operation: Operation) -> None:
+        declaration = operation.declaration
+        assert isinstance(declaration, ModelOperation)
+        operands = [self.values[v] for v in operation.operands]
+        if declaration.training_only:
+            self.values[operation.results[0]] = operands[0]
+        elif isinstance(declaration, KvAppend):
+            self._bind(operation, self._append(operation, layer_of(operation), operands))
+        elif isinstance(declaration, Attention):
+            if not _appended(operation):
+                layer = self._free(f"{group_of(layer_of(operation))}.kv_append", operation)
+                operands[1:] = self._append(operation, layer, operands[1:])
+            results = [self._type(v) for v in operation.results]
+            self._bind(operation, self._compute(operation, layer_of(operation), operands, results, "read").results)
+        else:
+            self._plain(operation, declaration, operands)
+
+    def _plain(self, operation: Operation, declaration: ModelOperation, operands: list[Value]) -> None:
+        summed = len(declaration.contracted(operation))
+        types = [v.type for v in operands if isinstance(v.type, TensorType)]
+        partial = summed and any(axes for type in types for axes in type.axes[-summed:])
+        results = [self._type(v) for v in operation.results]
+        if partial:
+            results = [TensorType(t.dims, t.axes, t.element, (TENSOR,)) for t in results]
+        task = self._compute(operation, layer_of(operation), operands, results)
+        self._bind(operation, [self._all_reduce(operation, v) for v in task.results] if partial else task.results)
+
+    def _bind(self, operation: Operation, values: list[Value]) -> None:
+        self.values.update(zip(operation.results, values, strict=True))
+
+    def _free(self, layer: str, operation: Operation) -> str:
+        """The layer name, or one made from the operation's own where the file, or an earlier task, has taken it."""
+        if layer in self.names:
+            layer = f"{layer_of(operation)}.{layer.rpartition('.')[2]}"
+        self.names.add(layer)
+        return layer
+
+    def _compute(
+        self, operation: Operation, layer: str, operands: list[Value], results: list[TensorType], effect: str = ""
+    ) -> Operation:
+        kind = "kv_append" if effect == "write" else operation.name.partition(".")[2]
+        rule = DECLARATIONS["model." + kind]
+        assert isinstance(rule, ModelOperation)
+        names = [v.name for v in operation.results] if len(results) == len(operation.results) else [None] * len(results)
+        values = [Value(t, name=n) for t, n in zip(results, names, strict=True)]
+        task = build(
+            "dist.compute",
+            operands,
+            values,
+            {**self._names(layer, operation), "kind": StringAttr(kind)},
+            span=operation.span,
+        )
+        local = dist.local(task, operation, self.mesh)
+        weights = rule.weights(local)
+        if weights is not ZERO:
+            task.properties["weights"] = ExprAttr(weights)
+        if effect:
+            task.properties["effects"] = ArrayAttr((StringAttr(effect),))
+        task.properties["work"] = rule.forward(local)
+        return self.out.append(task)
+
+    def _names(self, layer: str, operation: Operation) -> dict[str, Attribute]:
+        return {
+            "task": StringAttr(f"{layer}.{self.phase.name}"),
+            "phase": StringAttr(self.phase.name),
+            "source": StringAttr(layer_of(operation)),
+        }
+
+    def _append(self, operation: Operation, layer: str, operands: list[Value]) -> list[Value]:
+        """The new K and V go to the cache; the values of the cache after that come out."""
+        cache = [self._cached(v) for v in operands]
+        properties: dict[str, Attribute] = {
+            "task": StringAttr(self._free(f"{group_of(layer)}.kv_cache", operation)),
+            "source": StringAttr(layer_of(operation)),
+        }
+        state = build(
+            "dist.state",
+            (),
+            [Value(t, name=f"{v.name}_cache" if v.name else None) for t, v in zip(cache, operands, strict=True)],
+            properties,
+            span=operation.span,
+        )
+        self.out.append(state)
+        return self._compute(operation, layer, [*operands, *state.results], cache, "write").results
+
+    def _cached(self, value: Value) -> TensorType:
+        type = value.type
+        assert isinstance(type, TensorType)
+        return TensorType((type.dims[0], self.phase.context, *type.dims[2:]), type.axes, type.element, ())
+
+    def _all_reduce(self, operation: Operation, value: Value) -> Value:
+        layer = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
+        type = value.type
+        assert isinstance(type, TensorType)
+        task = build(
+            "dist.all_reduce",
+            [value],
+            [Value(TensorType(type.dims, type.axes, type.element, ()), name=f"{value.name}_sum" if value.name else None)],
+            {
+                **self._names(layer, operation),
+                "reduction": StringAttr("sum"),
+                "axes": ArrayAttr((ArrayAttr((StringAttr(TENSOR),)),)),
+            },
+            span=operation.span,
+        )
+        task.properties["work"] = dist.collective_work(task, self.mesh)
+        self.out.append(task)
+        return task.results[0]
+
+
+def _appended(operation: Operation) -> bool:
+    """Whether the K and V of an attention come from a `kv_append` of the file."""
+    owner = operation.operands[1].owner
+    return isinstance(owner, Operation) and owner.name == "model.kv_append"

@@ -1,0 +1,113 @@
+"""What the distribution of every block needs, whatever the workload: the mesh, what must divide what, and the new module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from bpir.dialects.bp import SymbolTable, relations_attribute
+from bpir.ir.attributes import Attribute
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.diagnostic import Span, fail, note
+from bpir.ir.expression import ONE, Expr, constant, symbol
+from bpir.ir.operation import Block, Operation, Region, Value, clone
+from bpir.ir.relations import Relation
+from bpir.ir.verdict import Answer
+
+
+@attrs.define
+class Assumptions:
+    """What a derivation took for granted: recorded in the result, checked when the numbers are bound.
+
+    A requirement that the declared relations prove needs no record. One that they leave open is an error, unless the bound numbers
+    prove it, or a literal degree is an instance of a declared relation about a degree that is still open (`t | h` for `8 | h`).
+    """
+
+    table: SymbolTable
+    recorded: list[Relation] = attrs.field(factory=list)
+
+    def require_divides(self, divisor: Expr, axis: Expr, span: Span | None) -> None:
+        relation = Relation("divides", divisor, axis)
+        declared = self.table.declared_facts.divides(divisor, axis).answer
+        if declared is Answer.PROVED or divisor is ONE:
+            return
+        verdict = self.table.facts.divides(divisor, axis)
+        if verdict.answer is Answer.REFUTED and self._decided(divisor, axis):
+            values = ", ".join(f"{e.text} = {self._number(e)}" for e in (divisor, axis) if e.constant is None)
+            raise fail(f"{divisor.text} does not divide {axis.text}" + (f" ({values})" if values else ""), span)
+        if verdict.answer is not Answer.PROVED and not self._is_instance(divisor, axis):
+            raise fail(
+                f"can't prove that the tensor-parallel degree {divisor.text} divides {axis.text}",
+                span,
+                note(f"declare the relation '{divisor.text} | {axis.text}', or bind both to numbers"),
+            )
+        self._record(relation)
+
+    def require_parallel(self, degree: Expr) -> None:
+        """A symbolic degree stands for more than one rank."""
+        if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:
+            self._record(Relation("greater", degree, ONE))
+
+    def _record(self, relation: Relation) -> None:
+        if relation not in self.recorded:
+            self.recorded.append(relation)
+
+    def _decided(self, *exprs: Expr) -> bool:
+        return all(name in self.table.bindings for expr in exprs for name in expr.symbols)
+
+    def _number(self, expr: Expr) -> str:
+        return expr.substitute({n: constant(v) for n, v in self.table.bindings.items()}).text
+
+    def _is_instance(self, divisor: Expr, axis: Expr) -> bool:
+        if divisor.constant is None or self._decided(axis):
+            return False
+        return any(
+            r.kind == "divides"
+            and len(r.left.symbols) == 1
+            and r.left is symbol(r.left.symbols[0])
+            and r.left.symbols[0] not in self.table.bindings
+            and r.right is axis
+            for r in self.table.relations
+        )
+
+    def operations(self) -> list[Operation]:
+        """The `bp.assume` that records them; none if there is nothing to record."""
+        if not self.recorded:
+            return []
+        return [build("bp.assume", properties={"relations": relations_attribute(self.recorded)})]
+
+
+def build(
+    name: str,
+    operands: Sequence[Value] = (),
+    results: Iterable[Value] = (),
+    properties: dict[str, Attribute] | None = None,
+    regions: Iterable[Region] = (),
+    span: Span | None = None,
+) -> Operation:
+    """A declared operation."""
+    return Operation(
+        name,
+        list(operands),
+        list(results),
+        [],
+        properties or {},
+        list(regions),
+        span=span,
+        declaration=DECLARATIONS[name],
+    )
+
+
+def new_module(module: Operation, operations: Iterable[Operation]) -> Operation:
+    """A module with the name and attributes of another, and copies of the operations where they stand elsewhere already."""
+    body = [clone(operation) if operation.parent is not None else operation for operation in operations]
+    return Operation(
+        module.name,
+        properties=dict(module.properties),
+        attributes=dict(module.attributes),
+        regions=[Region([Block([], body)])],
+        location=module.location,
+        span=module.span,
+        declaration=module.declaration,
+    )

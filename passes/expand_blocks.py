@@ -1,0 +1,21 @@
+"""Macros to operations."""
+
+from __future__ import annotations
+
+import attrs
+
+from bpir.dialects.model.macro import expand
+from bpir.ir.operation import Operation, clone
+from bpir.passes.base import Pass
+
+
+@attrs.define(eq=False)
+class ExpandBlocksPass(Pass):
+    """Replaces each `model.transformer_block` by the operations that it stands for; distribution does so by itself."""
+
+    name = "expand-blocks"
+    source = "model"
+
+    def run(self, module: Operation) -> Operation:
+        result = expand(module)
+        return clone(result) if result is module else result

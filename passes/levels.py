@@ -1,0 +1,50 @@
+"""The level of a module: which of the level dialects its operations are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bpir.ir.diagnostic import fail, note
+from bpir.ir.operation import Operation
+
+_LEVEL_OF_DIALECT = {
+    "model": "model",
+    "dist": "dist",
+    "plan": "plan",
+    "concrete": "concrete",
+    "queue": "concrete",  # target extensions of the concrete level
+    "slot": "concrete",
+}
+
+
+def top_level(module: Operation) -> Iterator[Operation]:
+    """The operations of the module that stand in no other operation than modules."""
+    stack = list(reversed(module.body))
+    while stack:
+        operation = stack.pop()
+        if operation.name == "builtin.module":
+            stack.extend(reversed(operation.body))
+        else:
+            yield operation
+
+
+def level_of(module: Operation) -> str:
+    """`model`, `dist`, `plan` or `concrete`; "" if the module holds no operation of a level.
+
+    Raises:
+        DiagnosticError: the module mixes levels.
+    """
+    first: Operation | None = None
+    found = ""
+    for operation in top_level(module):
+        level = _LEVEL_OF_DIALECT.get(operation.name.partition(".")[0], "")
+        if not level or level == found:
+            continue
+        if first is not None:
+            raise fail(
+                f"a file holds operations of one level, found '{operation.name}' of level {level} in a {found} module",
+                operation.span,
+                note(f"the first operation of level {found} is here", first.span),
+            )
+        first, found = operation, level
+    return found

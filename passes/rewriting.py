@@ -1,0 +1,53 @@
+"""Rewriting every expression of a module's operations: what `bind-symbols` and `canonicalize` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bpir.dialects.bp import Rewriting, rewrite_attribute
+from bpir.ir.attributes import Attribute, Type
+from bpir.ir.operation import Operation, Value, clone
+from bpir.passes.distribution import new_module
+from bpir.passes.levels import top_level
+
+
+def is_input(operation: Operation) -> bool:
+    """Whether the operation says what a derivation is given (`bp`, `bind`), rather than being derived."""
+    return operation.name.partition(".")[0] in ("bp", "bind")
+
+
+def rewrite_module(module: Operation, rewrite: Rewriting, change: Callable[[Operation], Operation]) -> Operation:
+    """A copy of the module: inputs as `change` makes them, all other operations with each expression rewritten."""
+    memo: dict[Attribute, Attribute] = {}
+    operations = []
+    for operation in top_level(module):
+        if is_input(operation):
+            operations.append(change(operation))
+        else:
+            copy = clone(operation)
+            _rewrite_tree(copy, rewrite, memo)
+            operations.append(copy)
+    return new_module(module, operations)
+
+
+def _rewrite_tree(root: Operation, rewrite: Rewriting, memo: dict[Attribute, Attribute]) -> None:
+    def changed(attribute: Attribute) -> Attribute:
+        found = memo.get(attribute)
+        if found is None:
+            found = memo[attribute] = rewrite_attribute(attribute, rewrite)
+        return found
+
+    def retype(value: Value) -> None:
+        type = changed(value.type)
+        assert isinstance(type, Type)
+        value.type = type
+
+    for operation in root.walk():
+        operation.properties = {k: changed(v) for k, v in operation.properties.items()}
+        operation.attributes = {k: changed(v) for k, v in operation.attributes.items()}
+        for value in operation.results:
+            retype(value)
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    retype(argument)

@@ -1,0 +1,1 @@
+"""bpir: readable, exact and proved symbolic work for Transformer training and inference."""

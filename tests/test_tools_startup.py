@@ -1,0 +1,38 @@
+"""What the tools import: questions about the tools must not wait for the grammar or the algebra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("sympy", "lark")
+LOADED = """
+import sys
+from bpir.tools.{module} import main
+status = main({arguments!r})
+print(status, *sorted({names!r} & sys.modules.keys()), file=sys.stderr)
+"""
+
+
+def loaded(module: str, arguments: list[str], names: set[str]) -> list[str]:
+    """The exit status of a tool, and which of the names it imported."""
+    code = LOADED.format(module=module, arguments=arguments, names=names)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stderr.split()
+
+
+@pytest.mark.parametrize("option", ["--list-passes", "--show-dialects", "--explain=plan-inference"])
+def test_questions_need_neither_grammar_nor_algebra(option: str) -> None:
+    assert loaded("bp_opt", [option], set(HEAVY)) == ["0"]
+
+
+@pytest.mark.parametrize("module", ["bp_opt", "bp_report", "bp_verify"])
+def test_help_imports_next_to_nothing(module: str) -> None:
+    assert loaded(module, ["--help"], {*HEAVY, "attrs", "attr", "argparse", "inspect", "bpir.ir"}) == ["0"]
+
+
+def test_passes_are_imported_when_they_are_named() -> None:
+    assert loaded("bp_opt", ["--help"], {"bpir.passes.plan_inference"}) == ["0"]
+    assert loaded("bp_opt", ["--list-passes"], {"bpir.passes.plan_inference"}) == ["0", "bpir.passes.plan_inference"]

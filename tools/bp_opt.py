@@ -1,0 +1,211 @@
+"""bp-opt: reads a module, runs passes on it, prints it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from bpir.tools.common import Tool, explain_exception, only_file, read_source, report, wants_color, write_output
+from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
+
+if TYPE_CHECKING:
+    from bpir.ir.diagnostic import Diagnostic, Source
+    from bpir.ir.operation import Operation
+    from bpir.passes.base import Pass
+    from bpir.passes.manager import Dumps, PassManager
+
+OPTIONS = [
+    Option("pass", value="NAME{...}", help="run a pass, such as --pass='plan-inference' (repeat; in order)"),
+    Option("pass-pipeline", value="TEXT", help="run passes: 'a{x=1 y=2},b' or 'builtin.module(...)'"),
+    OUTPUT,
+    Option("verify-only", help="print no module"),
+    Option("verify-each", help="verify after each pass (default; --no-verify-each)"),
+    Option("verify-replay", help="run each pass twice and compare the results"),
+    Option("verify-diagnostics", help="compare diagnostics with // expected-error@+1 {{text}}"),
+    Option("split-input-file", help="process the parts between '// -----' on their own"),
+    Option("allow-unregistered-dialect", help="accept operations of unknown dialects"),
+    Option("print-op-generic", "mlir-print-op-generic", help="print MLIR's generic form"),
+    Option("print-locations", "mlir-print-debuginfo", help="print where each operation came from"),
+    Option("print-ir-before", "mlir-print-ir-before", value="NAME", help="show the module before a pass (on stderr)"),
+    Option("print-ir-after", "mlir-print-ir-after", value="NAME", help="and after it"),
+    Option("print-ir-before-all", "mlir-print-ir-before-all", help="before every pass"),
+    Option("print-ir-after-all", "mlir-print-ir-after-all", help="after every pass"),
+    Option("print-ir-after-change", "mlir-print-ir-after-change", help="after each pass that changes it"),
+    Option("timing", "mlir-timing", help="show where the time goes (on stderr)"),
+    Option(
+        "crash-reproducer",
+        "mlir-pass-pipeline-crash-reproducer",
+        value="FILE",
+        help="if a pass fails, write its input and command there",
+    ),
+    Option("list-passes", help="show the passes, their levels and options"),
+    Option("show-dialects", help="show the dialects"),
+    Option("explain", value="NAME", help="show the documentation of a pass or an operation"),
+]
+
+
+def body(arguments: Arguments) -> int:
+    """Answer a question about the tool, or process the input."""
+    if arguments.flag("list-passes") or arguments.flag("show-dialects") or arguments.value("explain") is not None:
+        write_output(_answer(arguments), arguments.value("o"))
+        return 0
+    path = only_file(arguments)
+    run = _Run(arguments)
+    source = read_source(path)
+    outputs = run.split(source) if arguments.flag("split-input-file") else [run.one(source)]
+    # As in mlir-opt, standard output gets the parts that are good, a file gets all or nothing.
+    destination = arguments.value("o")
+    if not arguments.flag("verify-only") and (destination is None or not run.failed):
+        with run.timing.section("Output"):
+            write_output("// -----\n".join(outputs), destination)
+    if arguments.flag("timing"):
+        sys.stderr.write(run.timing.render())
+    return 1 if run.failed else 0
+
+
+def _answer(arguments: Arguments) -> str:
+    from bpir.tools import listing
+
+    if arguments.flag("list-passes"):
+        return listing.list_passes()
+    if arguments.flag("show-dialects"):
+        return listing.show_dialects()
+    return listing.explain(arguments.value("explain") or "")
+
+
+class _Run:
+    """What holds for all parts of an input: the options, and whether a part has failed."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        from bpir.passes.timing import Timing
+
+        self.arguments = arguments
+        self.timing = Timing()
+        self.color = wants_color(arguments)
+        self.failed = False
+        self.dumps = _dumps(arguments)
+        self.passes = _passes(arguments)
+
+    def split(self, source: Source) -> list[str]:
+        """The outputs of the parts of a file."""
+        from bpir.tools.split import split
+
+        return [self.one(part) for part in split(source)]
+
+    def one(self, source: Source) -> str:
+        """The output of one input, or nothing; its diagnostics are shown, or compared with the expected ones."""
+        found: list[Diagnostic] = []
+        text = ""
+        try:
+            text = self._process(source, found)
+        except Exception as failure:
+            found.extend(explain_exception(failure))
+        failed = any(d.severity == "error" for d in found)
+        if self.arguments.flag("verify-diagnostics"):
+            from bpir.tools.expectations import verify_diagnostics
+
+            found = verify_diagnostics(source, found)
+            failed = bool(found)
+        report(found, self.color)
+        self.failed = self.failed or failed
+        return text
+
+    def _process(self, source: Source, found: list[Diagnostic]) -> str:
+        from bpir.parser import parse_module
+        from bpir.passes.manager import PassManager
+
+        arguments = self.arguments
+        with self.timing.section("Parser"):
+            module = parse_module(source, allow_unregistered=arguments.flag("allow-unregistered-dialect"))
+        manager = PassManager(
+            self.passes,
+            self._render,
+            verify_each=arguments.flag("verify-each", default=True),
+            replay=arguments.flag("verify-replay"),
+            dumps=self.dumps,
+            timing=self.timing,
+            report=found.append,
+        )
+        try:
+            module = manager.run(module)
+        except Exception:
+            self._reproduce(manager)
+            raise
+        with self.timing.section("Printer"):
+            return self._render(module)
+
+    def _render(self, module: Operation) -> str:
+        from bpir.ir.printer import print_module
+
+        generic, locations = self.arguments.flag("print-op-generic"), self.arguments.flag("print-locations")
+        return print_module(module, generic=generic, locations=locations).rstrip("\n") + "\n"
+
+    def _reproduce(self, manager: PassManager) -> None:
+        path = self.arguments.value("crash-reproducer")
+        if path is not None and manager.reached is not None:
+            from bpir.tools.reproducer import reproducer
+
+            index, module = manager.reached
+            flags = [n for n in ("allow-unregistered-dialect", "verify-replay") if self.arguments.flag(n)]
+            write_output(reproducer(module, self.passes[index:], path, flags), path)
+
+
+def _passes(arguments: Arguments) -> list[Pass]:
+    """The passes of the command line, in order; all wrong ones are reported."""
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.passes.pipeline import command_line, parse_pass, parse_pipeline
+
+    found: list[Pass] = []
+    errors: list[Diagnostic] = []
+    for name, value in arguments.given:
+        if name not in ("pass", "pass-pipeline"):
+            continue
+        option = f"--{name}="
+        text = command_line(option + value)
+        try:
+            if name == "pass":
+                found.append(parse_pass(text, len(option)))
+            else:
+                found.extend(parse_pipeline(text, len(option)))
+        except DiagnosticError as failure:
+            errors.extend(failure.diagnostics)
+    if errors:
+        raise DiagnosticError(*errors)
+    return found
+
+
+def _dumps(arguments: Arguments) -> Dumps:
+    from bpir.passes.manager import Dumps
+
+    return Dumps(
+        before=_pass_names(arguments, "print-ir-before"),
+        after=_pass_names(arguments, "print-ir-after"),
+        before_all=arguments.flag("print-ir-before-all"),
+        after_all=arguments.flag("print-ir-after-all"),
+        after_change=arguments.flag("print-ir-after-change"),
+    )
+
+
+def _pass_names(arguments: Arguments, option: str) -> frozenset[str]:
+    from bpir.passes import PASSES
+
+    names = frozenset(name for value in arguments.values(option) for name in value.split(","))
+    for name in sorted(names - PASSES.keys()):
+        from bpir.ir.diagnostic import suggestion
+
+        raise UsageError(f"option '--{option}' names an unknown pass '{name}'{suggestion(name, PASSES)}")
+    return names
+
+
+TOOL = Tool(
+    "bp-opt",
+    "bp-opt [FILE|-] [--pass=NAME{opt=value ...}]... [options]",
+    "Reads a .bpir module, runs passes on it, verifies every step, and prints the result.",
+    OPTIONS,
+    body,
+    "mlir-opt's spellings (--mlir-timing, ...) work too. Exit status: 0 success, 1 diagnostic, 2 usage.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return TOOL.run(argv)

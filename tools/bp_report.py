@@ -1,0 +1,95 @@
+"""bp-report: the work, memory and parameters of a module."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bpir.tools.common import Tool, only_file, read_source, report, wants_color, write_output
+from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
+
+if TYPE_CHECKING:
+    from bpir.tools.report import Report
+
+OPTIONS = [
+    Option(
+        "format",
+        value="FORMAT",
+        choices=("table", "json", "csv", "markdown"),
+        help="table (default), json (everything, whatever --by), csv, markdown",
+    ),
+    Option(
+        "by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"
+    ),
+    Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
+    OUTPUT,
+]
+
+_BINDING = re.compile(r"([A-Za-z_]\w*)=([0-9]{1,1000})", re.ASCII)
+
+
+def body(arguments: Arguments) -> int:
+    """Read the module, and write its report."""
+    values = _bindings(arguments)
+    source = read_source(only_file(arguments))
+    from bpir.parser import parse_module
+    from bpir.tools.collect import collect
+
+    found = collect(parse_module(source))
+    _warn_of_unused(values, found, wants_color(arguments))
+    from bpir.ir.expression import constant
+
+    found = found.bound({name: constant(value) for name, value in values.items()})
+    write_output(
+        _rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o")
+    )
+    return 0
+
+
+def _bindings(arguments: Arguments) -> dict[str, int]:
+    """The numbers given; those that follow `--bind B=1` as further arguments are taken out of the files."""
+    texts = [text for value in arguments.values("bind") for text in value.split(",")]
+    if texts:
+        texts += [text for text in arguments.positional if _BINDING.fullmatch(text)]
+        arguments.positional = [text for text in arguments.positional if not _BINDING.fullmatch(text)]
+    found: dict[str, int] = {}
+    for text in texts:
+        match = _BINDING.fullmatch(text)
+        if not match or not int(match[2]):
+            raise UsageError(f"--bind expects NAME=NUMBER with a positive integer, found '{text}'")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def _warn_of_unused(values: dict[str, int], found: Report, color: bool) -> None:
+    """A misspelt name would leave its symbol in place without a word."""
+    from bpir.ir.diagnostic import Diagnostic, suggestion
+
+    symbols = found.symbols()
+    for name in values:
+        if name not in symbols:
+            message = f"--bind {name}: the symbol does not occur in the report{suggestion(name, symbols)}"
+            report([Diagnostic(message, severity="warning")], color)
+
+
+def _rendered(found: Report, form: str, by: str) -> str:
+    if form == "json":
+        from bpir.tools.report_json import render_json
+
+        return render_json(found)
+    from bpir.tools.report_text import render_csv, render_markdown, render_table, tables
+
+    return {"table": render_table, "markdown": render_markdown, "csv": render_csv}[form](tables(found, by))
+
+
+TOOL = Tool(
+    "bp-report",
+    "bp-report [FILE|-] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
+    "Shows the work and memory of a dist, plan or concrete module, or the parameters of a model module.",
+    OPTIONS,
+    body,
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return TOOL.run(argv)

@@ -1,0 +1,71 @@
+"""bp-verify: is TARGET, whoever wrote it, a correct derivation of SOURCE?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpir.tools.common import Tool, read_source, report, wants_color, write_output
+from bpir.tools.options import Arguments, UsageError
+
+if TYPE_CHECKING:
+    from bpir.ir.diagnostic import Diagnostic
+    from bpir.ir.operation import Operation
+
+_UNDECIDED = "can't be decided"  # what `verifiers/rules.py` says of a claim that is neither proved nor refuted
+
+
+def body(arguments: Arguments) -> int:
+    """Print the verdict, and what speaks against the derivation."""
+    if len(arguments.positional) != 2:
+        raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
+    if arguments.positional == ["-", "-"]:
+        raise UsageError("SOURCE and TARGET cannot both be standard input")
+    from bpir.verifiers.boundary import verify
+
+    color = wants_color(arguments)
+    source, target = (_module(path, color) for path in arguments.positional)
+    found = verify(source, target)
+    report(found, color)
+    answer = verdict(found)
+    write_output(answer + "\n", None)
+    return 0 if answer == "proved" else 1
+
+
+def _module(path: str, color: bool) -> Operation:
+    """The module of the file, structurally verified.
+
+    Raises:
+        DiagnosticError: it cannot be parsed, or is malformed.
+    """
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.parser import parse_module
+    from bpir.verifiers.module import verify
+
+    module = parse_module(read_source(path))
+    found = verify(module)
+    if any(d.severity == "error" for d in found):
+        raise DiagnosticError(*found)
+    report(found, color)
+    return module
+
+
+def verdict(found: list[Diagnostic]) -> str:
+    """`proved`, `refuted`, or `unknown` if nothing was refuted but something could not be decided."""
+    errors = [d for d in found if d.severity == "error"]
+    if not errors:
+        return "proved"
+    return "unknown" if all(_UNDECIDED in d.message for d in errors) else "refuted"
+
+
+TOOL = Tool(
+    "bp-verify",
+    "bp-verify SOURCE TARGET",
+    "Proves or refutes that the module TARGET is a correct derivation of the module SOURCE.",
+    [],
+    body,
+    "Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return TOOL.run(argv)

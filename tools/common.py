@@ -1,0 +1,205 @@
+"""What all tools share: reading, writing, and the one place where failures become messages.
+
+A tool exits 0 on success, 1 on a diagnostic, 2 on wrong usage, and never with a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageError, help_text, parse
+
+if TYPE_CHECKING:
+    from bpir.ir.diagnostic import Diagnostic, Source
+
+
+class Tool:
+    """A command-line tool: its texts, its options, and `body`, which returns the exit status."""
+
+    def __init__(
+        self,
+        name: str,
+        usage: str,
+        about: str,
+        table: list[Option],
+        body: Callable[[Arguments], int],
+        closing: str = "",
+    ) -> None:
+        self.name, self.usage, self.about, self.body, self.closing = name, usage, about, body, closing
+        self.table = [*table, COLOR, VERSION, HELP]
+
+    def run(self, argv: list[str] | None = None) -> int:
+        """Run the tool on the arguments (those of the process by default)."""
+        arguments = Arguments()
+        try:
+            arguments = parse(sys.argv[1:] if argv is None else argv, self.table)
+            if arguments.flag("help"):
+                write_output(help_text(self.usage, self.about, self.table, self.closing), None)
+                return 0
+            if arguments.flag("version"):
+                write_output(f"{self.name} {_version()}\n", None)
+                return 0
+            return self.body(arguments)
+        except UsageError as failure:
+            _complain(f"{self.name}: {failure}\nusage: {self.usage}\nTry '{self.name} --help'.\n")
+            return 2
+        except (Exception, KeyboardInterrupt) as failure:
+            report(explain_exception(failure), wants_color(arguments))
+            return 1
+
+
+def explain_exception(failure: BaseException) -> list[Diagnostic]:
+    """What a user should read about any exception; nothing for a reader that closed the pipe."""
+    from bpir.ir.diagnostic import DiagnosticError, error, note
+    from bpir.ir.expression import ExpressionError
+
+    if isinstance(failure, DiagnosticError):
+        return list(failure.diagnostics)
+    if isinstance(failure, ExpressionError):  # an expression outgrew its bounds, away from any text
+        return [error(str(failure))]
+    if isinstance(failure, BrokenPipeError):
+        return []
+    if isinstance(failure, KeyboardInterrupt):
+        return [error("interrupted")]
+    if isinstance(failure, MemoryError):
+        return [error("out of memory")]
+    if isinstance(failure, OSError):
+        what = f"'{failure.filename}': " if failure.filename else ""
+        return [error(f"{what}{failure.strerror or failure}")]
+    reason = "nested too deeply" if isinstance(failure, RecursionError) else f"{type(failure).__name__}: {failure}"
+    where = note(f"at {_place(failure)}; this is a bug in bpir, please report it")
+    return [error(f"internal error: {reason}", None, where)]
+
+
+def _place(failure: BaseException) -> str:
+    """The innermost frame of our own code that the exception passed through."""
+    place = "an unknown place"
+    trace = failure.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.startswith("bpir."):
+            place = f"{module}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def wants_color(arguments: Arguments) -> bool:
+    """Whether diagnostics are coloured: by `--color`, else on a terminal that does not refuse it (`NO_COLOR`)."""
+    chosen = arguments.value("color") or "auto"
+    if chosen != "auto":
+        return chosen == "always"
+    return sys.stderr is not None and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def report(diagnostics: Iterable[Diagnostic], color: bool = False) -> None:
+    """Show diagnostics on standard error."""
+    for diagnostic in diagnostics:
+        _complain(diagnostic.render(color) + "\n")
+
+
+def _complain(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, AttributeError):  # standard error is closed: there is nobody to tell
+        pass
+
+
+def read_source(path: str) -> Source:
+    """The file, or standard input for `-`: bytes decoded as latin-1, so that an offset is a byte offset.
+
+    Raises:
+        DiagnosticError: it cannot be read.
+    """
+    from bpir.ir.diagnostic import Source, fail
+
+    try:
+        if path == "-":
+            return Source("<stdin>", sys.stdin.buffer.read().decode("latin-1"))
+        with open(path, "rb") as file:
+            return Source(path, file.read().decode("latin-1"))
+    except (OSError, ValueError, AttributeError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else "the name or the stream is not usable"
+        raise fail(f"cannot read '{path}': {reason}") from None
+
+
+def only_file(arguments: Arguments) -> str:
+    """The one file of the command line; standard input if there is none and it is not a terminal.
+
+    Raises:
+        UsageError: there are several files, or there is nothing to read.
+    """
+    if len(arguments.positional) > 1:
+        raise UsageError(f"expected one input file, found {' '.join(arguments.positional)}")
+    if arguments.positional:
+        return arguments.positional[0]
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("an input file is missing ('-' is standard input)")
+    return "-"
+
+
+def write_output(text: str, path: str | None) -> None:
+    """Write the text (bytes decoded as latin-1) to standard output, or to a file, whole or not at all.
+
+    Raises:
+        DiagnosticError: it cannot be written.
+        BrokenPipeError: the reader of standard output went away.
+    """
+    data = text.encode("latin-1")
+    if path is None or path == "-":
+        _write_standard_output(data)
+        return
+    try:
+        target = os.path.realpath(path)
+        if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe: nothing to replace
+            with open(target, "wb") as stream:
+                stream.write(data)
+        else:
+            _replace_file(target, data)
+    except OSError as failure:
+        raise _cannot_write(path, failure) from None
+
+
+def _write_standard_output(data: bytes) -> None:
+    try:
+        if sys.stdout is None:
+            raise OSError(9, "it is closed")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as failure:
+        if sys.stdout is not None:  # or the interpreter tries to flush once more at its end, and complains
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(failure, BrokenPipeError):
+            raise
+        raise _cannot_write("standard output", failure) from None
+
+
+def _replace_file(target: str, data: bytes) -> None:
+    """Write beside the target, then move over it."""
+    part = f"{target}.{os.getpid()}.part"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+        if os.path.exists(target):
+            os.chmod(part, os.stat(target).st_mode & 0o7777)
+        os.replace(part, target)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _cannot_write(path: str, failure: OSError) -> Exception:
+    from bpir.ir.diagnostic import fail
+
+    return fail(f"cannot write '{path}': {failure.strerror}")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("bpir")

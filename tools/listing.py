@@ -1,0 +1,74 @@
+"""`--list-passes`, `--show-dialects` and `--explain`: what the tool knows, read from the declarations."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from importlib import import_module
+
+from bpir import dialects, passes
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
+from bpir.ir.diagnostic import fail, suggestion
+from bpir.passes.base import Pass, options
+
+
+def list_passes() -> str:
+    """One line a pass: its name, its levels, its options, the first sentence of its documentation."""
+    rows = []
+    for name in passes.PASSES:
+        cls = passes.load_pass(name)
+        braced = "{" + " ".join(o.spelling for o in options(cls).values()) + "}"
+        rows.append((name, levels(cls), documentation(cls).partition("\n")[0], braced if len(braced) > 2 else ""))
+    name_width = max(len(row[0]) for row in rows)
+    level_width = max(len(row[1]) for row in rows)
+    return "".join(
+        f"{name:<{name_width}}  {level:<{level_width}}  {summary}  {braced}".rstrip() + "\n"
+        for name, level, summary, braced in rows
+    )
+
+
+def levels(cls: type[Pass]) -> str:
+    """`dist -> plan`, or what a helper pass works on."""
+    if cls.target and cls.target != cls.source:
+        return f"{cls.source or 'any'} -> {cls.target}"
+    return cls.source or "any"
+
+
+def show_dialects() -> str:
+    """The dialects, as mlir-opt shows them."""
+    return "Available Dialects: " + ", ".join(_dialects()) + "\n"
+
+
+def explain(name: str) -> str:
+    """The documentation of a pass or an operation.
+
+    Raises:
+        DiagnosticError: there is neither a pass nor an operation of the name.
+    """
+    if name in passes.PASSES:
+        return _explain_pass(name)
+    for dialect in _dialects():
+        import_module(f"bpir.dialects.{dialect}")
+    if name in DECLARATIONS:
+        return f"{name} (operation)\n\n{documentation(type(DECLARATIONS[name]))}\n"
+    known = [*passes.PASSES, *DECLARATIONS]
+    raise fail(f"there is no pass and no operation '{name}'" + suggestion(name, known))
+
+
+def _explain_pass(name: str) -> str:
+    cls = passes.load_pass(name)
+    lines = [f"{name} (pass, {levels(cls)}, {cls.__name__})", "", documentation(cls)]
+    known = options(cls)
+    if known:
+        width = max(len(o.spelling) for o in known.values()) + 2
+        lines += ["", "Options:", *(f"  {o.spelling:<{width}}{o.help}" for o in known.values())]
+    return "\n".join(lines) + "\n"
+
+
+def documentation(cls: type[Pass] | type[OperationDeclaration]) -> str:
+    """The docstring of the class itself, without its indentation."""
+    return inspect.cleandoc(cls.__dict__.get("__doc__") or "(not documented)")
+
+
+def _dialects() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))

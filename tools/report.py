@@ -1,0 +1,102 @@
+"""What `bp-report` shows, as plain values: work by task, memory, facts of layers, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import attrs
+
+from bpir.ir.expression import ZERO, Expr, total
+
+Fact = Expr | bool
+
+
+@attrs.frozen
+class Work:
+    """A work vector; `matmul` is the part of `ops` that stands in matrix products."""
+
+    ops: Expr = ZERO
+    read: Expr = ZERO
+    write: Expr = ZERO
+    msg: Expr = ZERO
+    matmul: Expr = ZERO
+
+
+@attrs.frozen
+class TaskRow:
+    """One task and its work."""
+
+    name: str
+    layer: str
+    phase: str
+    work: Work
+    collective: str | None = None  # what kind of collective it is, if it is one
+
+    @property
+    def kind(self) -> str:
+        return "compute" if self.collective is None else "collective"
+
+
+@attrs.frozen
+class Report:
+    """Everything there is to say about a module.
+
+    Attributes:
+        module: the name of the module.
+        level: `model`, `dist`, `plan` or `concrete`.
+        tasks: the tasks in the order of the module; none at level `model`.
+        memory: bytes by name, such as `weights` and `kv_cache`.
+        layers: facts by layer, such as `weight_bytes` and `activation_stored`.
+        parameters: numbers of elements by name of the weight; only at level `model`.
+    """
+
+    module: str
+    level: str
+    tasks: tuple[TaskRow, ...] = ()
+    memory: Mapping[str, Expr] = attrs.field(factory=dict)
+    layers: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
+    parameters: Mapping[str, Expr] = attrs.field(factory=dict)
+
+    def bound(self, values: Mapping[str, Expr]) -> Report:
+        """The report with expressions in place of symbols."""
+
+        def fact(value: Fact) -> Fact:
+            return value if isinstance(value, bool) else value.substitute(values)
+
+        def exprs(named: Mapping[str, Expr]) -> dict[str, Expr]:
+            return {name: value.substitute(values) for name, value in named.items()}
+
+        return Report(
+            self.module,
+            self.level,
+            tuple(attrs.evolve(t, work=Work(**exprs(vector(t.work)))) for t in self.tasks),
+            exprs(self.memory),
+            {layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},
+            exprs(self.parameters),
+        )
+
+    def symbols(self) -> set[str]:
+        """The symbols that occur."""
+        found = [value for task in self.tasks for value in vector(task.work).values()]
+        found += [*self.memory.values(), *self.parameters.values()]
+        found += [v for facts in self.layers.values() for v in facts.values() if not isinstance(v, bool)]
+        return {name for value in found for name in value.symbols}
+
+
+def vector(work: Work) -> dict[str, Expr]:
+    """The components of the work by name."""
+    return {a.name: getattr(work, a.name) for a in attrs.fields(Work)}
+
+
+def summed(works: Iterable[Work]) -> Work:
+    """The sum of work vectors."""
+    rows = [vector(work) for work in works]
+    return Work(**{a.name: total(row[a.name] for row in rows) for a in attrs.fields(Work)})
+
+
+def grouped(tasks: Iterable[TaskRow], key: Callable[[TaskRow], str]) -> dict[str, list[TaskRow]]:
+    """The tasks by a key, keys and tasks in order of appearance."""
+    found: dict[str, list[TaskRow]] = {}
+    for task in tasks:
+        found.setdefault(key(task), []).append(task)
+    return found

@@ -1,0 +1,126 @@
+"""A report as text for people (table, Markdown) and for spreadsheets (CSV)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from bpir.ir.expression import Expr, total
+from bpir.tools.report import Report, Work, grouped, summed
+
+_WIDTH = 100  # columns that a table should fit into
+_COMPONENTS = ("ops", "read", "write", "msg")
+
+
+@attrs.frozen
+class Table:
+    """Rows of cells under a head; the first `words` columns are words, the others values."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str | Expr, ...], ...]
+    words: int = 1
+
+
+def tables(report: Report, by: str) -> list[Table]:
+    """What the report shows when its tasks are grouped `by` task, phase, layer or not at all (`total`)."""
+    if report.level == "model":
+        return [
+            _named("parameters", "elements", report.parameters.items(), with_total="total" not in report.parameters)
+        ]
+    found = [_work_table(report, by)]
+    if report.memory:
+        found.append(_named("memory", "bytes", report.memory.items()))
+    return found
+
+
+def _named(title: str, unit: str, values: Iterable[tuple[str, Expr]], with_total: bool = False) -> Table:
+    rows = list(values)
+    if with_total:
+        rows.append(("total", total(value for _, value in rows)))
+    return Table(title, (title, unit), tuple(rows))
+
+
+def _work_table(report: Report, by: str) -> Table:
+    everything = summed(task.work for task in report.tasks)
+    if by == "task":
+        tasks = [(t.name, t.collective or t.kind, *_cells(t.work)) for t in report.tasks]
+        return Table("work", ("task", "kind", *_COMPONENTS), (*tasks, ("total", "", *_cells(everything))), words=2)
+    rows: list[tuple[str | Expr, ...]] = []
+    if by != "total":
+        groups = grouped(report.tasks, lambda task: task.phase if by == "phase" else task.layer)
+        rows = [(name, *_cells(summed(t.work for t in tasks))) for name, tasks in groups.items()]
+    return Table("work", ("" if by == "total" else by, *_COMPONENTS), (*rows, ("total", *_cells(everything))))
+
+
+def _cells(work: Work) -> tuple[Expr, ...]:
+    return (work.ops, work.read, work.write, work.msg)
+
+
+def render_table(shown: Sequence[Table]) -> str:
+    """Aligned columns, or, where the values are too long for that, one value a line."""
+    return "\n".join(_aligned(t) or _stacked(t) for t in shown)
+
+
+def _aligned(table: Table) -> str:
+    """The table in columns; "" if it is too wide."""
+    cells = [table.head, *[tuple(map(_readable, row)) for row in table.rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
+    if sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
+        return ""
+    lines = []
+    for row in cells:
+        aligned = [
+            c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(aligned).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines) + "\n"
+
+
+def _stacked(table: Table) -> str:
+    """One paragraph a row, one line a value; zeros are left out."""
+    names = table.head[table.words :]
+    width = max(map(len, names)) + 2
+    lines = []
+    for row in table.rows:
+        lines.append("  ".join(str(cell) for cell in row[: table.words]).rstrip())
+        for name, value in zip(names, row[table.words :], strict=True):
+            if _readable(value) != "0":
+                lines.append(f"    {name:<{width}}{_readable(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def render_markdown(shown: Sequence[Table]) -> str:
+    """Pipe tables, values to the right."""
+    return "\n".join(_markdown(table) for table in shown)
+
+
+def _markdown(table: Table) -> str:
+    rule = [":--" if i < table.words else "--:" for i in range(len(table.head))]
+    rows = [table.head, rule]
+    rows += [[_escaped(_readable(cell), i >= table.words) for i, cell in enumerate(row)] for row in table.rows]
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def _escaped(text: str, value: bool) -> str:
+    """Stars of a product are no emphasis."""
+    return f"`{text}`" if value and not text.replace(",", "").isdigit() else text
+
+
+def render_csv(shown: Sequence[Table]) -> str:
+    """The first table, exact and without thousands separators: a CSV file holds one."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(shown[0].head)
+    writer.writerows([str(cell) for cell in row] for row in shown[0].rows)
+    return out.getvalue()
+
+
+def _readable(cell: str | Expr) -> str:
+    if isinstance(cell, str):
+        return cell
+    return f"{cell.integer:,}" if cell.integer is not None else cell.text

@@ -1,0 +1,358 @@
+"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bpir.dialects.bind import as_expr
+from bpir.dialects.bp import TensorType, Work, symbol_table
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.parts import mesh_entries
+from bpir.dialects.model.attention import Attention, KvAppend
+from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.macro import expand
+from bpir.dialects.model.phases import Phase, phase_of
+from bpir.dialects.model.sharding import shardable_axes, sharded
+from bpir.dialects.plan import symbol_of
+from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
+from bpir.ir.expression import ONE, Expr, symbol
+from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Facts, Relation
+from bpir.ir.syntax import strings
+from bpir.ir.verdict import Answer
+from bpir.passes.levels import top_level
+from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.rules import Findings
+
+AXIS = "tensor"
+
+
+class Distribution:
+    """Verifies a distributed module against its model.
+
+    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the images of the
+    source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and
+    nothing else is; R6 work is that of the operation's rule; R7 weights; R8 phase and names of effects; R9 symbols, numbers and bindings
+    are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible tokens; R12 blocks correspond.
+    """
+
+    def __init__(self, source: Operation, target: Operation) -> None:
+        self.source = expand(source)
+        self.target = target
+        declared, derived = symbol_table(source), symbol_table(target)
+        self.findings = Findings(
+            "distribute-inference",
+            Facts((*declared.relations, *declared.assumptions, *derived.assumptions), dict(declared.bindings)),
+        )
+        self.declared = declared.facts
+
+    def verify(self) -> list[Diagnostic]:
+        models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
+        overridable: set[str] = set()
+        assumable: set[Relation] = set()
+        seen: dict[str, Operation] = {}
+        for block in top_level(self.target):
+            if block.name != "dist.block":
+                continue
+            name = dist.text_of(block, "source")
+            if name not in models:
+                self.findings.refuse("R12", block, f"the block comes from '{name}', which is no block of the model")
+                continue
+            if name in seen:
+                self.findings.refuse("R12", block, f"the block '{name}' is distributed twice")
+            seen[name] = block
+            for what in ("workload", "strategy"):
+                reference = block.properties.get(what)
+                if isinstance(reference, SymbolRefAttr):
+                    overridable.add(f"bind.{what} @{reference.root}")
+            assumable |= self._block(models[name], block)
+        for name, model in models.items():
+            if name not in seen:
+                self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
+        verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
+        return self.findings.diagnostics
+
+    def _block(self, model: Operation, block: Operation) -> set[Relation]:
+        """Verify one block; the relations that its derivation may assume."""
+        workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
+        strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
+        mesh = self._mesh(block, strategy)
+        if workload is None or mesh is None:
+            if workload is None:
+                self.findings.refuse("R9", block, "the block names no bind.workload of the module")
+            return set()
+        try:
+            phase = phase_of(model, workload)
+        except DiagnosticError as wrong:
+            self.findings.refuse("R8", block, wrong.diagnostics[0].message)
+            return set()
+        degree = mesh[AXIS]
+        parallel = self.declared.equal(degree, ONE).answer is not Answer.PROVED
+        axes = shardable_axes(model) if parallel else ()
+        _BlockCheck(self.findings, model, block, phase, axes, mesh).run()
+        allowed = {Relation("divides", degree, symbol(axis)) for axis in axes}
+        for axis in axes:
+            if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED:
+                self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
+        return allowed | ({Relation("greater", degree, ONE)} if parallel else set())
+
+    def _mesh(self, block: Operation, strategy: Mapping[str, Attribute] | None) -> dict[str, Expr] | None:
+        reference = block.properties.get("mesh")
+        for operation in top_level(self.target):
+            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
+                mesh = dict(mesh_entries(operation.properties.get("axes")))
+                degree = as_expr((strategy or {}).get("tensor"))
+                if degree is None or mesh != {AXIS: degree}:
+                    self.findings.refuse("R10", operation, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
+                    return None
+                return mesh
+        self.findings.refuse("R10", block, "the block names no dist.mesh of the module")
+        return None
+
+
+class _BlockCheck:
+    """Walks the model's operations in order, and finds the image of each value in the distributed block."""
+
+    def __init__(
+        self,
+        findings: Findings,
+        model: Operation,
+        block: Operation,
+        phase: Phase,
+        axes: tuple[str, ...],
+        mesh: Mapping[str, Expr],
+    ) -> None:
+        self.findings = findings
+        self.model = model
+        self.block = block
+        self.phase = phase
+        self.axes = axes
+        self.mesh = mesh
+        self.images: dict[Value, Value] = {}
+        self.tasks: dict[str, list[Operation]] = {}
+        self.claimed: set[Operation] = set()
+        self.readers: dict[Value, list[Operation]] = {}
+
+    def run(self) -> None:
+        for task in self.block.body:
+            if task.name != "dist.return":
+                self.tasks.setdefault(dist.text_of(task, "source"), []).append(task)
+            for value in task.operands:
+                self.readers.setdefault(value, []).append(task)
+        self._arguments()
+        for operation in self.model.body:
+            if operation.name == "model.return":
+                self._operands(self.block.body[-1], operation.operands)
+            elif isinstance(operation.declaration, ModelOperation):
+                self._operation(operation, operation.declaration)
+        for tasks in self.tasks.values():
+            for task in tasks:
+                if task not in self.claimed:
+                    self._unclaimed(task)
+
+    def _arguments(self) -> None:
+        ours = self.model.regions[0].blocks[0].arguments
+        theirs = self.block.regions[0].blocks[0].arguments
+        if len(ours) != len(theirs):
+            self.findings.refuse("R3", self.block, f"the block has {len(theirs)} arguments, its source {len(ours)}")
+        for source, image in zip(ours, theirs, strict=False):
+            self._type(self.block, image, self._expected(source))
+            self.images[source] = image
+
+    def _expected(self, value: Value) -> TensorType:
+        assert isinstance(value.type, TensorType)
+        return sharded(self.phase.type(value.type), self.axes, AXIS)
+
+    # --- one operation of the model
+
+    def _operation(self, operation: Operation, rule: ModelOperation) -> None:
+        layer = layer_of(operation)
+        if rule.training_only:
+            if operation.operands[0] in self.images:
+                self.images[operation.results[0]] = self.images[operation.operands[0]]
+            return
+        kind = operation.name.partition(".")[2]
+        operands: list[Value | None] = [self.images.get(v) for v in operation.operands]
+        if isinstance(rule, KvAppend):
+            self._bind(operation, self._append(operation, layer, operands))
+            return
+        if isinstance(rule, Attention) and not _appended(operation):
+            operands[1:] = self._append(operation, layer, operands[1:])
+        task = self._claim(operation, layer, kind)
+        if task is None:
+            return
+        expected = [self._expected(v) for v in operation.results]
+        summed = len(rule.contracted(operation))
+        known = [v.type for v in operands if v is not None and isinstance(v.type, TensorType)]
+        partial = bool(summed) and any(names for type in known for names in type.axes[-summed:])
+        if partial:
+            expected = [TensorType(t.dims, t.axes, t.element, (AXIS,)) for t in expected]
+        self._task(task, operation, rule, operands, expected, "read" if isinstance(rule, Attention) else "")
+        results: list[Value | None] = list(task.results)
+        self._bind(operation, [self._reduced(operation, v) for v in task.results] if partial else results)
+
+    def _bind(self, operation: Operation, images: Iterable[Value | None]) -> None:
+        for value, image in zip(operation.results, images, strict=False):
+            if image is not None:
+                self.images[value] = image
+
+    def _claim(self, operation: Operation, layer: str, kind: str) -> Operation | None:
+        """The one compute task of the kind that comes from the layer."""
+        found = [t for t in self.tasks.get(layer, []) if t.name == "dist.compute" and dist.kind_of(t) == kind]
+        if not found:
+            self.findings.refuse(
+                "R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span)
+            )
+            return None
+        self.claimed.add(found[0])
+        return found[0]
+
+    def _task(
+        self,
+        task: Operation,
+        operation: Operation,
+        rule: ModelOperation,
+        operands: list[Value | None],
+        expected: list[TensorType],
+        effect: str,
+    ) -> None:
+        if len(task.results) != len(expected):
+            self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected {len(expected)}")
+            return
+        self._images(task, operands)
+        for value, type in zip(task.results, expected, strict=True):
+            self._type(task, value, type)
+        self._phase(task, effect)
+        try:
+            local = dist.local(task, operation, self.mesh)
+            if len(task.operands) != len(operands):
+                return
+            self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
+            self._work(task, rule.forward(local))
+        except DiagnosticError as wrong:
+            self.findings.refuse("R4", task, wrong.diagnostics[0].message)
+
+    def _work(self, task: Operation, expected: Work) -> None:
+        found = dist.work_of(task)
+        if found is None or found is expected:
+            return
+        for name, ours, theirs in zip(("ops", "read", "write", "msg"), found.components, expected.components, strict=True):
+            self.findings.equal("R6", task, f"the work '{name}' of '{dist.name_of(task)}'", ours, theirs)
+
+    def _phase(self, task: Operation, effect: str) -> None:
+        if dist.text_of(task, "phase") != self.phase.name:
+            self.findings.refuse("R8", task, f"the phase is '{dist.text_of(task, 'phase')}', the workload's is '{self.phase.name}'")
+        if strings(task.properties.get("effects")) != ((effect,) if effect else ()):
+            self.findings.refuse("R8", task, f"the effects on the KV cache must be [{effect}]")
+
+    def _images(self, task: Operation, operands: list[Value | None]) -> None:
+        if len(task.operands) != len(operands):
+            self.findings.refuse("R3", task, f"the task has {len(task.operands)} operands, expected {len(operands)}")
+            return
+        for index, (found, expected) in enumerate(zip(task.operands, operands, strict=True)):
+            if expected is not None and found is not expected:
+                self.findings.refuse("R3", task, f"operand {index} is not the image of what the source operation reads")
+
+    def _operands(self, task: Operation, sources: list[Value]) -> None:
+        self._images(task, [self.images.get(v) for v in sources])
+
+    def _type(self, task: Operation, value: Value, expected: TensorType) -> None:
+        if value.type is expected:
+            return
+        found = value.type
+        same = isinstance(found, TensorType) and (
+            found.axes == expected.axes
+            and found.unreduced == expected.unreduced
+            and len(found.dims) == len(expected.dims)
+            and all(
+                self.findings.facts.equal(a, b).answer is Answer.PROVED
+                for a, b in zip(found.dims, expected.dims, strict=True)
+            )
+            and (
+                found.element is expected.element
+                or self.findings.facts.equal(found.element_bytes, expected.element_bytes).answer is Answer.PROVED
+            )
+        )
+        if not same:
+            self.findings.refuse(
+                "R4", task, f"the size or shard of a value is wrong: {found.text}", note(f"expected {expected.text}")
+            )
+
+    # --- collectives and state
+
+    def _reduced(self, operation: Operation, value: Value) -> Value | None:
+        """The sum of a partial value: what its one collective gives."""
+        readers = self.readers.get(value, [])
+        collectives = [t for t in readers if isinstance(t.declaration, dist.Collective) and t.declaration.reduces]
+        if not collectives or len(readers) != len(collectives):
+            self.findings.refuse(
+                "R5", value.owner if isinstance(value.owner, Operation) else self.block,
+                f"the partial sum of '{layer_of(operation)}' is not reduced: expected a dist.all_reduce, and no other reader",
+            )
+        if not collectives:
+            return None
+        task = collectives[0]
+        if dist.text_of(task, "source") != layer_of(operation):
+            self.findings.refuse("R1", task, f"the collective comes from '{layer_of(operation)}', whose sum it reduces")
+        self.claimed.add(task)
+        expected = self._expected(operation.results[value.index])
+        self._type(task, task.results[0], expected)
+        self._phase(task, "")
+        try:
+            self._work(task, dist.collective_work(task, self.mesh))
+        except DiagnosticError as wrong:
+            self.findings.refuse("R5", task, wrong.diagnostics[0].message)
+        return task.results[0]
+
+    def _append(self, operation: Operation, layer: str, operands: list[Value | None]) -> list[Value | None]:
+        """The KV cache and its append: new K and V go in, all visible tokens come out."""
+        states = [t for t in self.tasks.get(layer, []) if t.name == "dist.state"]
+        cache = [self._cached(v) for v in operands if v is not None]
+        if len(states) != 1 or len(states[0].results) != 2:
+            self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
+            self.claimed.update(states)
+            return [None, None]
+        self.claimed.add(states[0])
+        for value, type in zip(states[0].results, cache, strict=False):
+            if value.type is not type:
+                self._state(states[0], value, type)
+        task = self._claim(operation, layer, "kv_append")
+        if task is None:
+            return [None, None]
+        rule = DECLARATIONS["model.kv_append"]
+        assert isinstance(rule, ModelOperation)
+        self._task(task, operation, rule, [*operands, *states[0].results], cache, "write")
+        return list(task.results)
+
+    def _state(self, state: Operation, value: Value, expected: TensorType) -> None:
+        before = len(self.findings.diagnostics)
+        self._type(state, value, expected)
+        if len(self.findings.diagnostics) > before:
+            del self.findings.diagnostics[before:]
+            self.findings.refuse(
+                "R11", state, f"the KV cache must hold every visible token: {value.type.text}", note(f"expected {expected.text}")
+            )
+
+    def _cached(self, value: Value) -> TensorType:
+        type = value.type
+        assert isinstance(type, TensorType)
+        return TensorType((type.dims[0], self.phase.context, *type.dims[2:]), type.axes, type.element, ())
+
+    def _unclaimed(self, task: Operation) -> None:
+        name, source = dist.name_of(task), dist.text_of(task, "source")
+        layers = {layer_of(o): o for o in self.model.body}
+        if source not in layers or not source:
+            self.findings.refuse("R1", task, f"the task '{name}' comes from '{source}', which is no operation of the model")
+        elif isinstance(task.declaration, dist.Collective):
+            self.findings.refuse("R5", task, f"the collective '{name}' reduces nothing that '{source}' leaves as a partial sum")
+        else:
+            self.findings.refuse(
+                "R1", task, f"the operation '{source}' does not make the task '{name}'", note("the operation", layers[source].span)
+            )
+
+
+def _appended(operation: Operation) -> bool:
+    owner = operation.operands[1].owner
+    return isinstance(owner, Operation) and owner.name == "model.kv_append"

@@ -1,0 +1,30 @@
+"""The whole structural verification of a module, whatever its level."""
+
+from __future__ import annotations
+
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.operation import Operation
+from bpir.verifiers import structure
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Every structural error: SSA and declarations first; symbols, forbidden information and plans if those are sound."""
+    found = structure.verify(module)
+    dialects = {operation.name.partition(".")[0] for operation in module.walk()}
+    if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"}:
+        return found
+    from bpir.passes.levels import level_of
+    from bpir.verifiers import forbidden, symbols
+
+    if found:
+        return found
+    try:
+        level_of(module)
+    except DiagnosticError as mixed:
+        return list(mixed.diagnostics)
+    found = [*symbols.verify(module), *forbidden.verify(module)]
+    if "plan" in dialects:
+        from bpir.verifiers import plan
+
+        found.extend(plan.verify(module))
+    return found

@@ -1,0 +1,143 @@
+"""The structure of a plan: references, cycles, lifetimes, uses, groups (rules plan.R1 to plan.R5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bpir.dialects.plan import live_of, names_of, symbol_of
+from bpir.ir.diagnostic import Diagnostic, note, suggestion
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts
+from bpir.passes.levels import top_level
+from bpir.verifiers.rules import Findings
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Everything that is wrong with the plan operations of a module by themselves."""
+    operations = [o for o in top_level(module) if o.name.startswith("plan.")]
+    if not operations:
+        return []
+    findings = Findings("plan", Facts((), {}))
+    tasks = {symbol_of(o): o for o in operations if o.name == "plan.task"}
+    buffers = {symbol_of(o): o for o in operations if o.name == "plan.buffer"}
+    groups = [o for o in operations if o.name == "plan.concurrent"]
+    _references(findings, operations, tasks, buffers)
+    if not findings.diagnostics:
+        place = _acyclic(findings, tasks)
+        _uses(findings, tasks, buffers)
+        if place is not None:
+            _groups(findings, groups, place)
+    return findings.diagnostics
+
+
+def _references(
+    findings: Findings, operations: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]
+) -> None:
+    for operation in operations:
+        for field, known, what in (
+            ("after", tasks, "task"),
+            ("tasks", tasks, "task"),
+            ("producers", tasks, "task"),
+            ("consumers", tasks, "task"),
+            ("reads", buffers, "buffer"),
+            ("writes", buffers, "buffer"),
+        ):
+            names = names_of(operation, field)
+            for name in names:
+                if name not in known:
+                    findings.refuse("R1", operation, f"'{field}' names no {what}: @{name}{suggestion(name, known)}")
+            if len(set(names)) != len(names):
+                findings.refuse("R1", operation, f"'{field}' names a {what} twice")
+
+
+def _acyclic(findings: Findings, tasks: Mapping[str, Operation]) -> dict[str, int] | None:
+    """The place of each task in the text, or None if there is a cycle."""
+    after = {name: names_of(task, "after") for name, task in tasks.items()}
+    waiting = {name: len(set(names)) for name, names in after.items()}
+    followers: dict[str, list[str]] = {name: [] for name in tasks}
+    for name, names in after.items():
+        for other in set(names):
+            followers[other].append(name)
+    ready = [name for name, count in waiting.items() if not count]
+    order: list[str] = []
+    while ready:
+        name = ready.pop()
+        order.append(name)
+        for follower in followers[name]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                ready.append(follower)
+    if len(order) < len(tasks):
+        cycle = _cycle(after, {name for name, count in waiting.items() if count})
+        notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in zip(cycle, cycle[1:], strict=False)]
+        path = " -> ".join(f"@{name}" for name in cycle)
+        findings.refuse("R2", tasks[cycle[0]], f"the dependencies are cyclic: {path}", *notes[:8])
+        return None
+    place = {name: index for index, name in enumerate(tasks)}
+    for name in order:
+        later = [other for other in after[name] if place[other] > place[name]]
+        if later:
+            findings.refuse("R2", tasks[name], f"@{name} stands before @{later[0]}, which it is after")
+    return place
+
+
+def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
+    name = min(stuck)
+    seen: list[str] = []
+    while name not in seen:
+        seen.append(name)
+        name = min(other for other in after[name] if other in stuck)
+    return [*seen[seen.index(name) :], name]
+
+
+def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
+    users: dict[str, dict[str, list[str]]] = {name: {"producers": [], "consumers": []} for name in buffers}
+    place = {name: index for index, name in enumerate(tasks)}
+    for name, task in tasks.items():
+        for buffer in names_of(task, "reads"):
+            users[buffer]["consumers"].append(name)
+        for buffer in names_of(task, "writes"):
+            users[buffer]["producers"].append(name)
+    for name, buffer in buffers.items():
+        for field, expected in users[name].items():
+            written = names_of(buffer, field)
+            if set(written) != set(expected):
+                wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
+                verb = "reads" if field == "consumers" else "writes"
+                findings.refuse(
+                    "R4",
+                    buffer,
+                    f"the {field} of @{name} are not the tasks that {'read' if verb == 'reads' else 'write'} it: "
+                    + ", ".join(f"@{w} {verb if w in expected else 'does not'}" for w in wrong[:4]),
+                )
+        used = [place[user] for field in users[name].values() for user in field]
+        live = live_of(buffer)
+        if len(live) != 2 or live[0] > live[1] or live[1] >= max(len(tasks), 1):
+            findings.refuse("R3", buffer, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")
+        elif used and not (live[0] <= min(used) and max(used) <= live[1]):
+            findings.refuse(
+                "R3", buffer, f"@{name} is used by tasks {min(used)} to {max(used)}, but lives from {live[0]} to {live[1]}"
+            )
+
+
+def _groups(findings: Findings, groups: list[Operation], place: Mapping[str, int]) -> None:
+    """No member of a group needs another, directly or through tasks between: a search back, no further than the first member."""
+    after: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        members = names_of(group, "tasks")
+        if not after and group.parent is not None:
+            after = {symbol_of(o): names_of(o, "after") for o in group.parent.operations if o.name == "plan.task"}
+        if len(members) < 2:
+            findings.refuse("R5", group, "a group of concurrent tasks has at least two members")
+            continue
+        floor = min(place[m] for m in members)
+        for member in members:
+            stack, seen = list(after[member]), set()
+            while stack:
+                name = stack.pop()
+                if name in members:
+                    findings.refuse("R5", group, f"@{member} can't run at once with @{name}, which it needs")
+                    break
+                if name not in seen and place[name] > floor:
+                    seen.add(name)
+                    stack.extend(after[name])

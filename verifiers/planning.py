@@ -1,0 +1,228 @@
+"""Boundary of `plan-inference`: does a plan hold the tasks of a distributed module, and enough memory? Rules plan-inference.R1 to R12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bpir.dialects.bp import Work, symbol_table
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
+from bpir.dialects.dist.parts import mesh_entries
+from bpir.dialects.plan import Resources, expr_of, names_of, resources_of_work, symbol_of, text_of
+from bpir.ir.attributes import SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, note
+from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.operation import Operation, Value
+from bpir.ir.syntax import strings
+from bpir.passes.levels import top_level
+from bpir.verifiers.inputs import verify_kept
+from bpir.verifiers.rules import Findings
+
+COMPONENTS = ("ops", "read", "write", "msg")
+
+
+class Planning:
+    """Verifies a plan against the distributed module that it plans.
+
+    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in total; R5 resources are
+    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8 dependencies are the
+    data flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11
+    symbols, numbers and bindings are kept; R12 role and storage class of buffers.
+    """
+
+    def __init__(self, source: Operation, target: Operation) -> None:
+        self.source = source
+        self.target = target
+        self.findings = Findings("plan-inference", symbol_table(source).facts)
+        self.tasks = [o for o in top_level(target) if o.name == "plan.task"]
+        self.buffers = [o for o in top_level(target) if o.name == "plan.buffer"]
+
+    def verify(self) -> list[Diagnostic]:
+        sources: dict[str, Operation] = {}
+        blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
+        for block in blocks:
+            for task in block.body:
+                if dist.work_of(task) is not None:
+                    sources[dist.name_of(task)] = task
+        planned = self._lineage(sources)
+        meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
+        self._total(sources.values())
+        expected_buffers: set[Operation] = set()
+        for block in blocks:
+            reference = block.properties.get("mesh")
+            mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
+            expected_buffers |= _BlockCheck(self.findings, block, mesh, planned, self.buffers).run()
+        for buffer in self.buffers:
+            if buffer not in expected_buffers:
+                self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
+        verify_kept(self.findings, "R11", self.source, self.target)
+        return self.findings.diagnostics
+
+    def _lineage(self, sources: Mapping[str, Operation]) -> dict[str, Operation]:
+        """The plan task of each source task."""
+        planned: dict[str, Operation] = {}
+        for task in self.tasks:
+            name = text_of(task, "source")
+            if name not in sources:
+                what = f"comes from '{name}', which is no task of the source" if name else "does not say where it comes from"
+                self.findings.refuse("R1", task, f"the task @{symbol_of(task)} {what}")
+            elif name in planned:
+                self.findings.refuse("R2", task, f"the task '{name}' is planned twice", note("first here", planned[name].span))
+            else:
+                planned[name] = task
+        for name, source in sources.items():
+            if name not in planned:
+                self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
+        return planned
+
+    def _total(self, sources: Iterable[Operation]) -> None:
+        """The sum over all tasks, whatever their lineage."""
+        works = [dist.work_of(task) for task in sources]
+        ours = [dist.work_of(task) for task in self.tasks]
+        for index, name in enumerate(COMPONENTS):
+            expected = total(w.components[index] for w in works if w is not None)
+            found = total(w.components[index] for w in ours if w is not None)
+            where = self.tasks[0] if self.tasks else self.target
+            self.findings.equal("R4", where, f"the total work '{name}' of all tasks", found, expected)
+
+
+class _BlockCheck:
+    """Finds the buffer of each value of a distributed block, then compares every task of the block with its plan."""
+
+    def __init__(
+        self,
+        findings: Findings,
+        block: Operation,
+        mesh: Mapping[str, Expr],
+        planned: Mapping[str, Operation],
+        buffers: Sequence[Operation],
+    ) -> None:
+        self.findings = findings
+        self.block = block
+        self.mesh = mesh
+        self.planned = planned
+        self.buffers = buffers
+        self.homes: dict[Value, str] = {}
+        self.weights: dict[Operation, str] = {}
+        self.found: set[Operation] = set()
+        self.workspace = ""
+
+    def run(self) -> set[Operation]:
+        """Verify; the buffers that the block accounts for."""
+        self._obligations()
+        for task in self.block.body:
+            plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
+            if plan is not None:
+                self._task(task, plan)
+        return self.found
+
+    # --- buffers
+
+    def _obligations(self) -> None:
+        arguments = self.block.regions[0].blocks[0].arguments
+        inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
+        for index, argument in enumerate(arguments):
+            bound = local_bytes([argument.type], self.mesh)
+            self.homes[argument] = self._buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
+        returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
+        for operation in self.block.body:
+            if operation.name == "dist.state":
+                bound = local_bytes((v.type for v in operation.results), self.mesh)
+                home = self._of(operation, "state", "persistent", bound)
+                self.homes.update(dict.fromkeys(operation.results, home))
+        for task in self.block.body:
+            if dist.work_of(task) is None:
+                continue
+            if weight_bytes(task) is not ZERO:
+                self.weights[task] = self._of(task, "constant", "persistent", weight_bytes(task))
+            rule = dist.rule_of(task)
+            for value in task.results:
+                bound = local_bytes([value.type], self.mesh)
+                if value in returned:
+                    index = returned.index(value)
+                    outputs = [b for b in self.buffers if text_of(b, "role") == "output"]
+                    outputs = [b for b in outputs if text_of(b, "source") == dist.name_of(task)] or outputs[index : index + 1]
+                    self.homes[value] = self._buffer(outputs[:1], f"result {index}", bound, "device_local")
+                elif _writes_state(task):
+                    state = task.operands[len(task.operands) - len(task.results) + value.index]
+                    if state in self.homes:
+                        self.homes[value] = self.homes[state]
+                elif rule is not None and rule.residual:
+                    self.homes[value] = self._of(task, "activation", "device_local", bound)
+        spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
+        self.workspace = self._buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient")
+
+    def _of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
+        name = dist.name_of(operation)
+        found = [b for b in self.buffers if text_of(b, "role") == role and text_of(b, "source") == name]
+        return self._buffer(found[:1], f"the {role} of '{name}'", bound, storage)
+
+    def _buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str) -> str:
+        """The name of the buffer that meets an obligation; empty, and a finding, if there is none."""
+        if not found:
+            self.findings.refuse("R9", self.block, f"{what} has no buffer: {bound.text} bytes are needed")
+            return ""
+        buffer = found[0]
+        self.found.add(buffer)
+        name = symbol_of(buffer)
+        self.findings.at_least("R9", buffer, f"the size of @{name} ({what})", expr_of(buffer, "size"), bound)
+        if text_of(buffer, "storage") != storage:
+            self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {text_of(buffer, 'storage')}")
+        return name
+
+    # --- tasks
+
+    def _task(self, task: Operation, plan: Operation) -> None:
+        name = symbol_of(plan)
+        expected, found = dist.work_of(task), dist.work_of(plan)
+        if expected is None or found is None:
+            return
+        self._work(plan, name, found, expected)
+        resources = plan.properties.get("resources")
+        projected = resources_of_work(expected)
+        if resources is not projected:
+            given = resources if isinstance(resources, Resources) else Resources(ZERO, ZERO, ZERO)
+            for what, ours, theirs in zip(("compute", "memory", "network"), given.components, projected.components, strict=True):
+                self.findings.equal("R5", plan, f"the resource '{what}' of @{name}", ours, theirs)
+        self._kind(task, plan)
+        after = {dist.name_of(v.owner) for v in task.operands if isinstance(v.owner, Operation) and dist.work_of(v.owner)}
+        wanted = {symbol_of(self.planned[a]) for a in after if a in self.planned}
+        self._same("R8", plan, "is after", names_of(plan, "after"), wanted)
+        states = len(task.results) if _writes_state(task) else 0
+        operands = task.operands[: len(task.operands) - states]
+        reads = {self.homes.get(v, self.workspace) for v in operands} | ({self.weights[task]} if task in self.weights else set())
+        writes = {self.homes.get(v, self.workspace) for v in task.results}
+        if "" not in reads | writes:
+            self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
+            self._same("R10", plan, "writes", names_of(plan, "writes"), writes)
+
+    def _work(self, plan: Operation, name: str, found: Work, expected: Work) -> None:
+        for what, ours, theirs in zip(COMPONENTS, found.components, expected.components, strict=True):
+            self.findings.equal("R3", plan, f"the work '{what}' of @{name}", ours, theirs)
+
+    def _kind(self, task: Operation, plan: Operation) -> None:
+        collective = isinstance(task.declaration, dist.Collective)
+        for field, expected in (
+            ("kind", "collective" if collective else "compute"),
+            ("operation", dist.kind_of(task)),
+            ("phase", dist.text_of(task, "phase")),
+        ):
+            if text_of(plan, field) != expected:
+                self.findings.refuse("R6", plan, f"the {field} of @{symbol_of(plan)} is '{text_of(plan, field)}', its source's '{expected}'")
+        rule = dist.rule_of(task)
+        requires = rule.capabilities if rule is not None else (dist.kind_of(task),)
+        self._same("R7", plan, "requires", strings(plan.properties.get("requires")), set(requires))
+        alternatives = rule.alternatives if rule is not None else ()
+        self._same("R7", plan, "has the alternatives", strings(plan.properties.get("alternatives")), set(alternatives))
+        matmul = rule.matmul_operations(dist.local(task, task, self.mesh)) if rule is not None else ZERO
+        self.findings.equal("R7", plan, f"'matmul' of @{symbol_of(plan)}", expr_of(plan, "matmul"), matmul)
+
+    def _same(self, rule: str, plan: Operation, verb: str, found: Iterable[str], expected: set[str]) -> None:
+        found = set(found)
+        if found != expected:
+            ours, theirs = (", ".join(sorted(names)) or "nothing" for names in (found, expected))
+            self.findings.refuse(rule, plan, f"@{symbol_of(plan)} {verb} {ours}; expected {theirs}")
+
+
+def _writes_state(task: Operation) -> bool:
+    return "write" in strings(task.properties.get("effects"))

@@ -1,0 +1,89 @@
+"""Symbols: every one that our operations use is declared, and the bound numbers satisfy the relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bpir.dialects.bp import bindings_of, expressions_in, relations_of, symbol_table
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
+from bpir.ir.operation import Operation
+from bpir.passes.levels import top_level
+
+OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Undeclared symbols, symbols declared or bound twice, and relations that are false (rules bp.R1 to bp.R4)."""
+    own = [o for o in module.walk() if o.name.partition(".")[0] in OWN_DIALECTS]
+    if not own:
+        return []
+    found: list[Diagnostic] = []
+    table = symbol_table(module)
+    declared = set(table.names)
+    checked: set[Attribute] = set()
+    for operation in own:
+        undeclared: dict[str, None] = {}
+        for attribute in _attributes(operation):
+            if attribute not in checked:
+                names = {n for e in expressions_in(attribute) for n in e.symbols if n not in declared}
+                undeclared.update(dict.fromkeys(sorted(names)))
+                if not names:
+                    checked.add(attribute)
+        if operation.name == "bp.bind":
+            undeclared.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
+        found.extend(
+            error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", operation.span) for name in undeclared
+        )
+    found.extend(_declared_once(module))
+    if not found:
+        found.extend(_relations(module))
+    return found
+
+
+def _attributes(operation: Operation) -> Iterable[Attribute]:
+    yield from operation.properties.values()
+    yield from operation.attributes.values()
+    for value in operation.results:
+        yield value.type
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                yield argument.type
+
+
+def _help(name: str, declared: set[str]) -> str:
+    parts = name.split("x")
+    if len(parts) > 1 and all(part in declared or part.isdigit() for part in parts):
+        return f": write '{' x '.join(parts)}' with blanks for {len(parts)} dimensions"
+    return suggestion(name, declared) or ("; declare it with bp.symbols" if declared else ": the module has no bp.symbols")
+
+
+def _declared_once(module: Operation) -> Iterable[Diagnostic]:
+    """Each symbol is bound in one place, and declared in one place."""
+    from bpir.ir.syntax import strings
+
+    for kind, names_of, verb, rule in (
+        ("bp.symbols", lambda o: strings(o.properties.get("symbols")), "declared", "bp.R2"),
+        ("bp.bind", lambda o: tuple(bindings_of(o)), "bound", "bp.R3"),
+    ):
+        first: dict[str, Operation] = {}
+        for operation in top_level(module):
+            for name in names_of(operation) if operation.name == kind else ():
+                if name in first and first[name] is not operation:
+                    where = note(f"first {verb} here", first[name].span)
+                    yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, where)
+                first.setdefault(name, operation)
+
+
+def _relations(module: Operation) -> Iterable[Diagnostic]:
+    table = symbol_table(module)
+    broken = table.facts.violations()
+    for operation in top_level(module):
+        if operation.name in ("bp.symbols", "bp.assume"):
+            for relation in relations_of(operation):
+                if relation in broken:
+                    names = sorted({*relation.left.symbols, *relation.right.symbols})
+                    numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
+                    where = f" for {numbers}" if numbers else ""
+                    yield error(f"the relation '{relation.text}' is false{where} [bp.R4]", operation.span)
