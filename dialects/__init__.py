@@ -1,0 +1,60 @@
+"""The dialects: one module each. Importing a module declares its operations, attributes and types."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from types import ModuleType
+
+_loaded: dict[str, ModuleType | None] = {}
+_ALWAYS = ("builtin", "func")
+
+
+def available() -> tuple[str, ...]:
+    """The names of all dialects that exist, sorted."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
+
+
+def load(name: str) -> bool:
+    """Import the dialect `name` if there is one, and those that it uses; whether there is one."""
+    if name not in _loaded:
+        _loaded[name] = None
+        if name in available():
+            module = importlib.import_module(f"{__name__}.{name}")
+            if _declares(module, name):
+                _loaded[name] = module
+                for used in _uses(name):
+                    load(used)
+    return _loaded[name] is not None
+
+
+def load_all(names: Iterable[str]) -> tuple[str, ...]:
+    """Import those of the dialects that exist, and what they use: their names, sorted, without `builtin` and `func`."""
+    for name in _ALWAYS:
+        load(name)
+    found: set[str] = set()
+    pending = [name for name in names if name not in _ALWAYS]
+    while pending:
+        name = pending.pop()
+        if name not in found and load(name):
+            found.add(name)
+            pending.extend(_uses(name))
+    return tuple(sorted(found))
+
+
+def starts(name: str) -> tuple[str, ...]:
+    """Further start symbols of the grammar of a loaded dialect."""
+    return tuple(getattr(_loaded.get(name), "STARTS", ()))
+
+
+def _uses(name: str) -> tuple[str, ...]:
+    used = tuple(getattr(_loaded.get(name), "USES", ()))
+    return used if name in ("bp", *_ALWAYS) else ("bp", *used)
+
+
+def _declares(module: ModuleType, name: str) -> bool:
+    """Whether the module is a dialect: helpers that stand beside the dialects declare nothing of their name."""
+    from bpir.ir.declaration import DECLARATIONS
+
+    return any(declared.partition(".")[0] == name for declared in DECLARATIONS)

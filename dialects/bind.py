@@ -63,8 +63,7 @@ def field_attribute(field: Field, value: Expr, span: Span | None) -> Attribute:
         return ExprAttr(value)
     if value.text not in field.choices:
         raise fail(
-            f"'{field.name}' must be one of {', '.join(field.choices)}, not '{value.text}'"
-            + suggestion(value.text, field.choices),
+            f"'{field.name}' must be one of {', '.join(field.choices)}, not '{value.text}'" + suggestion(value.text, field.choices),
             span,
         )
     return StringAttr(value.text)
@@ -128,7 +127,8 @@ class Binding(OperationDeclaration):
 class Workload(Binding):
     """What is run: `bind.workload @decode inference {phase = decode, batch = B, context = c}`.
 
-    `inference` runs one phase: prefill has as many query tokens as visible ones, decode has one. Fields left out leave their axis
+    `inference` runs one phase: prefill has as many query tokens as visible ones, decode has one. Fields left out
+    leave their axis
     symbolic.
     """
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
-from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, FloatType, IntegerAttr, IntegerType, StringAttr, Type, I64
+from bpir.ir.attributes import (
+    I64,
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    FloatType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    Type,
+)
 from bpir.ir.declaration import (
     ATTRIBUTE_BODIES,
     GRAMMARS,
@@ -20,10 +30,10 @@ from bpir.ir.declaration import (
     Report,
 )
 from bpir.ir.diagnostic import Span, fail, suggestion
-from bpir.ir.expression import ONE, ZERO, Expr, constant, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.syntax import ABSENT, Clause, Property, alternative, strings
+from bpir.ir.syntax import Clause, Property, alternative, strings
 
 Rewriting = Callable[[Expr], Expr]
 
@@ -72,7 +82,8 @@ COMPONENTS = ("ops", "read", "write", "msg")
 class Work(Symbolic):
     """`#bp.work<ops = ..., read = ..., write = ..., msg = ...>`: exact work of one task on one rank.
 
-    `ops` counts arithmetic operations (a multiply-add is 2), `read` and `write` bytes moved, `msg` the logical bytes of a
+    `ops` counts arithmetic operations (a multiply-add is 2), `read` and `write` bytes moved, `msg` the logical bytes
+    of a
     collective. A component that is zero is left out of the text.
     """
 
@@ -141,7 +152,8 @@ _ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]
 class TensorType(Type, Symbolic):
     """`!bp.tensor<B x S@tensor x H, e, unreduced={tensor}>`: a tensor with symbolic dimensions.
 
-    `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element in bytes, or
+    `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element
+    in bytes, or
     a builtin type; `unreduced` names the mesh axes over which the value is still a partial sum.
     """
 
@@ -165,10 +177,7 @@ class TensorType(Type, Symbolic):
 
     def local_dims(self, mesh: Mapping[str, Expr]) -> tuple[Expr, ...]:
         """The dimensions of one rank's part on a mesh, given as axis sizes by name."""
-        return tuple(
-            dim / product(mesh[axis] for axis in axes) if axes else dim
-            for dim, axes in zip(self.dims, self.axes, strict=True)
-        )
+        return tuple(dim / product(mesh[axis] for axis in axes) if axes else dim for dim, axes in zip(self.dims, self.axes, strict=True))
 
     def local(self, mesh: Mapping[str, Expr]) -> TensorType:
         """One rank's part as a tensor of its own."""
@@ -243,7 +252,8 @@ def expressions_in(attribute: Attribute) -> Iterable[Expr]:
             yield from expressions_in(value)
 
 
-# --- the syntax of the bodies ------------------------------------------------------------------------------------------------
+# --- the syntax of the bodies
+# ------------------------------------------------------------------------------------------------
 
 
 def _work_action(context: ParseContext, values: list[Any], span: Span) -> Work:
@@ -277,9 +287,7 @@ def _builtin_element(text: str) -> Type:
 
 
 def _glued(context: ParseContext, values: list[Any], span: Span) -> Any:
-    raise fail(
-        f"the 'x' between dimensions needs blanks: write '{values[0].text} {re.sub('^x', 'x ', values[1])}'", span
-    )
+    raise fail(f"the 'x' between dimensions needs blanks: write '{values[0].text} {re.sub('^x', 'x ', values[1])}'", span)
 
 
 def _relation_action(kind: str, swap: bool = False) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
@@ -329,6 +337,7 @@ bp_relations: bp_relation ("," bp_relation)* -> bp_list
         },
     )
 ]
+STARTS = ("bp_shape_body",)
 ATTRIBUTE_BODIES.update({"bp.expr": "bp_expr_body", "bp.work": "bp_work_body", "bp.relation": "bp_relation_body"})
 TYPE_BODIES["bp.tensor"] = "bp_tensor_body"
 
@@ -430,13 +439,12 @@ class Bind(OperationDeclaration):
 
     def verify(self, operation: Operation, report: Report) -> None:
         bindings = operation.properties.get("bindings")
-        if not isinstance(bindings, DictAttr) or not all(
-            isinstance(v, IntegerAttr) and v.value > 0 for _, v in bindings.entries
-        ):
+        if not isinstance(bindings, DictAttr) or not all(isinstance(v, IntegerAttr) and v.value > 0 for _, v in bindings.entries):
             report.error(operation, "bindings must be positive integers")
 
 
-# --- what a module declares about its symbols --------------------------------------------------------------------------------
+# --- what a module declares about its symbols
+# --------------------------------------------------------------------------------
 
 
 @attrs.frozen(eq=False)

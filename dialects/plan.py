@@ -1,6 +1,7 @@
 """The `plan` dialect: tasks with exact work, what they require, and buffers; portable, so without devices, addresses or time.
 
-Tasks and buffers are symbols of one flat name space (dots belong to the name). The order of the tasks is the order of the text.
+Tasks and buffers are symbols of one flat name space (dots belong to the name). The order of the tasks is the order of
+the text.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from bpir.ir.syntax import (
     strings,
 )
 
+USES = ("bp", "dist")
 TASK_KINDS = ("compute", "collective", "transfer", "barrier", "host")
 ROLES = ("input", "output", "constant", "state", "workspace", "activation", "gradient", "optimizer")
 STORAGE = ("device_local", "persistent", "transient")
@@ -105,7 +107,8 @@ class Role(Part):
             for word, choices, what in ((values[0], ROLES, "role"), (values[1], STORAGE, "storage class")):
                 if word not in choices:
                     raise fail(
-                        f"unknown {what} '{word}', expected one of: {', '.join(choices)}{suggestion(word, choices)}", span
+                        f"unknown {what} '{word}', expected one of: {', '.join(choices)}{suggestion(word, choices)}",
+                        span,
                     )
             return values
 
@@ -148,7 +151,8 @@ def _i64(value: int, span: Span) -> int:
 class Buffer(OperationDeclaration):
     """`plan.buffer @attention.kv_cache : state<persistent> size <2*B*c*d*e*h/t> align 256 live [2, 3]`, then its tasks.
 
-    The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it, counted from 0; a
+    The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it,
+    counted from 0; a
     buffer lives at least from one to the other. `producers` write it, `consumers` read it.
     """
 
@@ -179,8 +183,10 @@ class Buffer(OperationDeclaration):
 class Task(OperationDeclaration):
     """`plan.task @attention.core.decode compute attention from "attention.core.decode"`, then clauses: one task of one rank.
 
-    `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its projections, `matmul` is
-    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral ways to do it.
+    `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its
+    projections, `matmul` is
+    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral
+    ways to do it.
     """
 
     name = "plan.task"

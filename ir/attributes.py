@@ -7,7 +7,7 @@ subclassing `Attribute` or `Type` with attrs fields and `pieces()`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 
@@ -30,7 +30,7 @@ class Interned(type):
         found = Interned._pool.get(key)
         if found is None:
             found = Interned._pool.setdefault(key, super().__call__(*args))  # type: ignore[misc]
-        return found  # type: ignore[no-any-return]
+        return cast(T, found)
 
 
 class Attribute(metaclass=Interned):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import attrs
 
@@ -98,10 +99,8 @@ def _excerpt(line: str, column: int, length: int, paint: str, reset: str) -> Ite
 
 def printable(text: str) -> str:
     """The text with bytes that are not printable shown as escapes; UTF-8 sequences are shown as the characters they are."""
-    try:
+    with suppress(UnicodeEncodeError, UnicodeDecodeError):
         text = text.encode("latin-1").decode("utf-8")
-    except (UnicodeEncodeError, UnicodeDecodeError):
-        pass
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

@@ -93,9 +93,7 @@ def symbol_atom(name: str, fresh: bool = False) -> Atom:
     return atom
 
 
-def node_atom(
-    kind: str, arguments: tuple[Expr, ...], integral: bool, positive: bool, lower: int | Fraction | None
-) -> Atom:
+def node_atom(kind: str, arguments: tuple[Expr, ...], integral: bool, positive: bool, lower: int | Fraction | None) -> Atom:
     """The atom of a node whose arguments are already in the order and form that is canonical for its kind.
 
     Raises:

@@ -31,8 +31,6 @@ from bpir.ir.expression_atoms import (
 Coefficient = int | Fraction  # a Fraction only where it is not integral; never a float
 Terms = dict[Monomial, Coefficient]
 
-_POWER_WORK = 2_000_000  # products of coefficients that one power may cost
-
 
 class Expr:
     """An exact expression in positive integer symbols, in normal form. Create one with `symbol`, `constant` and
@@ -352,7 +350,11 @@ def multiply(a: Terms, b: Terms) -> Terms:
         return result
     if len(a) * len(b) > TERMS:
         refuse("a product has too many terms", TERMS, "terms")
-    result = {}
+    return _product_of_sums(a, b)
+
+
+def _product_of_sums(a: Terms, b: Terms) -> Terms:
+    result: Terms = {}
     for m, c in a.items():
         for n, d in b.items():
             mn = products((m, n)) or product(m, n)
@@ -376,18 +378,24 @@ def _power(terms: Terms, n: int) -> Terms:
     if len(terms) == 1:
         ((m, c),) = terms.items()
         return {power(m, n): c**n}
-    count = comb(n + len(terms) - 1, len(terms) - 1)
-    if count > TERMS or count * n > _POWER_WORK:
+    if comb(n + len(terms) - 1, len(terms) - 1) > TERMS:
         refuse("a power has too many terms", TERMS, "terms")
-    result = terms
-    for _ in range(n - 1):  # by squaring would multiply large polynomials with large ones, which costs more
-        next_result: Terms = {}
-        for m, c in result.items():
-            for k, d in terms.items():
-                mk = products((m, k)) or product(m, k)
-                next_result[mk] = next_result.get(mk, 0) + c * d
-        result = clean(next_result)
-    return result
+    if n < len(terms):
+        result = terms
+        for _ in range(n - 1):
+            result = _product_of_sums(result, terms)
+        return result
+    # (c*m + rest)**n = sum of comb(n, k) * (c*m)**k * rest**(n - k), one term after the other
+    parts: list[tuple[int, Coefficient, Monomial]] = [(n, 1, UNIT)]
+    *others, (m, c) = terms.items()
+    for k_m, k_c in others:
+        powers = [(power(k_m, k), k_c**k) for k in range(n + 1)]
+        parts = [(left - k, v * comb(left, k) * powers[k][1], product(at, powers[k][0])) for left, v, at in parts for k in range(left + 1)]
+    sums: Terms = {}
+    for left, v, at in parts:
+        at = product(at, power(m, left))
+        sums[at] = sums.get(at, 0) + v * c**left
+    return clean(sums)
 
 
 def inverse(value: Expr) -> Expr:

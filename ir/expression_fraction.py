@@ -13,9 +13,7 @@ from bpir.ir.expression_atoms import UNIT, Atom, ExpressionError, Monomial, mono
 from bpir.ir.expression_core import ZERO, Coefficient, Expr, Terms, clean, intern, multiply, normal
 
 GCD_TERMS = 500  # terms of a polynomial whose common factors with another are sought
-GCD_WORK = (
-    1_000_000  # dense terms in the shared symbols times bits of the largest coefficient: what sympy's time follows
-)
+GCD_WORK = 1_000_000  # dense terms in the shared symbols times bits of the largest coefficient: what sympy's time follows
 _DIVISION_STEPS = 2_000  # leading terms that a polynomial division may remove
 
 
@@ -122,13 +120,13 @@ def _common_divisor(above: Terms, below: Terms) -> Terms:
 
     It has only the symbols that occur in both, and divides each coefficient of the powers of the others.
     """
-    for terms in (above, below):
-        if len(terms) > GCD_TERMS:
-            refuse("a fraction has too many terms", GCD_TERMS, "terms")
     first = {atom for m in above for atom, _ in m.factors}
     shared = sorted({atom for m in below for atom, _ in m.factors if atom in first}, key=lambda atom: atom.text)
     if not shared:
         return {UNIT: 1}
+    for terms in (above, below):
+        if len(terms) > GCD_TERMS:
+            refuse("a fraction has too many terms", GCD_TERMS, "terms")
     index = {atom: i for i, atom in enumerate(shared)}
     parts = [*_coefficients(above, index), *_coefficients(below, index)]
     size = prod(1 + max(exponents[i] for part in parts for exponents in part) for i in range(len(shared)))

@@ -38,7 +38,7 @@ def _sum(terms: Terms) -> str:
             out.append(" - " if c < 0 else " + ")
         elif c < 0:
             out.append("-")
-        out.append(_term(m, abs(c)))
+        out.append(_term(m, -c if c < 0 else c))
     return "".join(out)
 
 

@@ -210,9 +210,7 @@ class Facts:
         used = system.used([*a.symbols, *b.symbols])
         return left, right, "normal form under " + ", ".join(used) if used else "normal form"
 
-    def _witness(
-        self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None
-    ) -> dict[str, int] | None:
+    def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
         names = sorted({name for expr in exprs for name in expr.symbols})
         return find_witness(self._system, self.relations, names, false_at, limit)
 

@@ -239,8 +239,7 @@ def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list
         return False
     enough = any if _direction(expr, node) == (1 if node.kind == "max" else -1) else all
     return enough(
-        any(nonnegative(e, system.lower, strict) for e in _lower_estimates(case))
-        or _nonnegative_by_cases(system, case, strict, budget)
+        any(nonnegative(e, system.lower, strict) for e in _lower_estimates(case)) or _nonnegative_by_cases(system, case, strict, budget)
         for case in (Substitution({}, {node: argument}).apply(expr) for argument in node.arguments)
     )
 

@@ -88,9 +88,7 @@ def _points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(point)
 
 
-def _admissible(
-    system: System, relations: Sequence[Relation], wanted: Sequence[str], point: dict[str, int]
-) -> dict[str, int] | None:
+def _admissible(system: System, relations: Sequence[Relation], wanted: Sequence[str], point: dict[str, int]) -> dict[str, int] | None:
     """The values of the wanted symbols at the parameters' point, the point repaired where it can be."""
     try:
         for round_ in range(_REPAIRS):

@@ -141,8 +141,7 @@ class Word(Property):
         def action(context: ParseContext, values: list[Any], span: Span) -> Any:
             if self.choices and values[0] not in self.choices:
                 raise fail(
-                    f"unknown {self.name} '{values[0]}', expected one of: {', '.join(self.choices)}"
-                    + suggestion(values[0], self.choices),
+                    f"unknown {self.name} '{values[0]}', expected one of: {', '.join(self.choices)}" + suggestion(values[0], self.choices),
                     span,
                 )
             return StringAttr(values[0])
@@ -159,7 +158,7 @@ class References(Property):
     """`[@a, @b]`; empty or absent where there are none."""
 
     def fragment(self, rule: str) -> Fragment:
-        rules = f"{rule}: \"[\" {rule}_items \"]\" -> {rule}_is\n{rule}_items: symbol_ref (\",\" symbol_ref)* -> {rule}_list\n"
+        rules = f'{rule}: "[" {rule}_items "]" -> {rule}_is\n{rule}_items: symbol_ref ("," symbol_ref)* -> {rule}_list\n'
         return Fragment(rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(v[0])), rule + "_list": _collect})
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
@@ -172,10 +171,8 @@ class Words(Property):
     """`[word, word]`; stored as an array of strings."""
 
     def fragment(self, rule: str) -> Fragment:
-        rules = f"{rule}: \"[\" {rule}_items \"]\" -> {rule}_is\n{rule}_items: word (\",\" word)* -> {rule}_list\n"
-        return Fragment(
-            rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(map(StringAttr, v[0]))), rule + "_list": _collect}
-        )
+        rules = f'{rule}: "[" {rule}_items "]" -> {rule}_is\n{rule}_items: word ("," word)* -> {rule}_list\n'
+        return Fragment(rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(map(StringAttr, v[0]))), rule + "_list": _collect})
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         assert isinstance(attribute, ArrayAttr)
@@ -222,9 +219,7 @@ class Clause(Part):
 
     def fragment(self, rule: str) -> Fragment:
         inner = [part.fragment(f"{rule}_{index}") for index, part in enumerate(self.parts)]
-        own = alternative(
-            rule, " ".join([f'"{self.keyword}"', *(f"{rule}_{i}" for i in range(len(inner)))]), _collect, self.optional
-        )
+        own = alternative(rule, " ".join([f'"{self.keyword}"', *(f"{rule}_{i}" for i in range(len(inner)))]), _collect, self.optional)
         actions = dict(own.actions)
         for fragment in inner:
             actions.update(fragment.actions)

@@ -176,3 +176,9 @@ def describe_bad_token(text: str, offset: int, end: int) -> tuple[str, int]:
         shown = character if character.isprintable() else f"\\{ord(character):02X}"
         return f"unexpected character '{shown}'", offset
     return f"unexpected byte \\{ord(character):02X}: only strings may hold text that is not ASCII", offset
+
+
+def is_word(text: str) -> bool:
+    """Whether the text is one word token."""
+    match = TOKEN.fullmatch(text)
+    return match is not None and match.lastindex == WORD

@@ -12,12 +12,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpir.parser.lexer import TERMINALS, TOKEN
+from bpir.parser.lexer import END, TERMINALS, TOKEN
 
 ACCEPT = 1 << 40
 """The action of the end of the text where a start symbol is complete. Others: a state to shift to, or `~rule` to reduce."""
 
-_FORMAT = 3  # of the cached file
+_FORMAT = 5  # of the cached file
 _OPENERS = frozenset("([{<")
 
 
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     """A rule of the grammar: what it reduces, and how the values of its symbols become the values of its action."""
 
     left: int  # number of its nonterminal
-    action: str  # its alias, or the name of its nonterminal
+    action: str  # its alias, or nothing
     symbols: tuple[str, ...]
     keep: tuple[int, ...]  # a code per symbol: 0 dropped, 1 kept, 2 its list is spliced in
     helper: bool  # made for `*` and `+`: its value is a list to be spliced
@@ -126,9 +126,11 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
             elif name in left and name not in keys:
                 goto[left[name]] = numbers[argument]
             else:
-                action[keys[name]] = ACCEPT if argument in ends else numbers[argument]
+                action[keys[name]] = numbers[argument]
                 if keys[name] in _OPENERS:
                     openers.add(numbers[argument])
+        if closure in ends:
+            action[END] = ACCEPT
         actions.append(action)
         gotos.append(goto)
         closers = {
@@ -161,7 +163,7 @@ def _plain_rule(rule: Any, left: dict[str, int]) -> Rule:
     name = str(rule.origin.name)
     return Rule(
         left[name],
-        str(rule.alias or name),
+        str(rule.alias or ""),
         tuple(str(symbol.name) for symbol in rule.expansion),
         tuple(keep),
         _is_helper(name),

@@ -81,11 +81,11 @@ def bang_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
 
 def function_type(symbols: tuple[str, ...]) -> RawAction:
     """`(inputs) -> (results)` or `(inputs) -> result`, where either list may be empty."""
-    arrow = symbols.index(_ARROW) if _ARROW in symbols else 0
+
     inputs_at = 1 if symbols[1] == "type_list" else -1
     close = 2 if inputs_at == 1 else 1
     rest = symbols[close + 2 :]
-    del arrow
+
 
     def action(p: ParserState, v: list[Any], start: int, end: int) -> FunctionType:
         inputs = tuple(v[1]) if inputs_at == 1 else ()
@@ -96,7 +96,6 @@ def function_type(symbols: tuple[str, ...]) -> RawAction:
     return action
 
 
-_ARROW = "->"
 
 
 def tuple_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from bpir.dialects.bp import bindings_attribute, bindings_of, symbol_table
+from bpir.dialects.bp import bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
 from bpir.ir.expression import constant
 from bpir.ir.operation import Operation
@@ -19,7 +19,8 @@ from bpir.passes.rewriting import rewrite_module
 class BindSymbolsPass(Pass):
     """Gives symbols numbers: `bind-symbols{B=1 S=2048}`, and those that the file binds already.
 
-    On a model the numbers are recorded only (`bp.bind`), because a dimension symbol is also the axis that a strategy shards. At the
+    On a model the numbers are recorded only (`bp.bind`), because a dimension symbol is also the axis that a strategy
+    shards. At the
     levels below they replace the symbols. Declared relations and recorded assumptions must hold for the numbers.
     """
 
@@ -57,21 +58,18 @@ def check_relations(facts: Facts, span: Span | None) -> None:
     """
     broken = facts.violations()
     if broken:
-        numbers = ", ".join(f"{n} = {facts.bindings[n]}" for n in sorted({s for r in broken for s in symbols_of(r)}) if n in facts.bindings)
+        used = sorted({name for r in broken for name in (*r.left.symbols, *r.right.symbols)})
+        numbers = ", ".join(f"{name} = {facts.bindings[name]}" for name in used if name in facts.bindings)
         raise fail(
-            f"the numbers break the relation {' and '.join(repr(r.text)[1:-1] for r in broken)}",
+            "the numbers break the relation " + " and ".join(f"'{r.text}'" for r in broken),
             span,
             note(f"bound here are {numbers}"),
         )
 
 
-def symbols_of(relation: object) -> tuple[str, ...]:
-    return (*relation.left.symbols, *relation.right.symbols)  # type: ignore[attr-defined]
-
-
 def _with_bindings(module: Operation, merged: Operation | None) -> Operation:
     """The module with one `bp.bind`, in the place of the first or behind the symbols."""
-    operations = [o for o in top_level(module)]
+    operations = list(top_level(module))
     first = next((i for i, o in enumerate(operations) if o.name == "bp.bind"), None)
     kept = [o for o in operations if o.name != "bp.bind"]
     if merged is None:

@@ -33,7 +33,8 @@ class DistributeTransformerInferencePass(Pass):
 
     Boundary: ModelIR to distributed-task IR.
 
-    Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and context; a
+    Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and
+    context; a
     strategy that says the tensor-parallel degree `t`.
 
     Equations (one block, one rank; `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`,
@@ -46,7 +47,8 @@ class DistributeTransformerInferencePass(Pass):
     - E5: $W_{MLP} = 4bqHF/t$
     - E6: $C_{KV} = 2bc(hd/t)e$
 
-    Conserved: every model operation is one compute task, except dropout, which inference erases; a contraction over a sharded axis is
+    Conserved: every model operation is one compute task, except dropout, which inference erases; a contraction over a
+        sharded axis is
     followed by one all-reduce; `t = 1` has none.
 
     Deviations from the papers: fused and paged attention are named as alternatives at the plan level, never assumed.
@@ -173,9 +175,7 @@ class _Distribution:
         self.names.add(layer)
         return layer
 
-    def _compute(
-        self, operation: Operation, layer: str, operands: list[Value], results: list[TensorType], effect: str = ""
-    ) -> Operation:
+    def _compute(self, operation: Operation, layer: str, operands: list[Value], results: list[TensorType], effect: str = "") -> Operation:
         kind = "kv_append" if effect == "write" else operation.name.partition(".")[2]
         rule = DECLARATIONS["model." + kind]
         assert isinstance(rule, ModelOperation)

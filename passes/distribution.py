@@ -20,8 +20,10 @@ from bpir.ir.verdict import Answer
 class Assumptions:
     """What a derivation took for granted: recorded in the result, checked when the numbers are bound.
 
-    A requirement that the declared relations prove needs no record. One that they leave open is an error, unless the bound numbers
-    prove it, or a literal degree is an instance of a declared relation about a degree that is still open (`t | h` for `8 | h`).
+    A requirement that the declared relations prove needs no record. One that they leave open is an error, unless the
+    bound numbers
+    prove it, or a literal degree is an instance of a declared relation about a degree that is still open (`t | h` for
+    `8 | h`).
     """
 
     table: SymbolTable

@@ -57,9 +57,7 @@ def strategy(module: Operation, current: Pass) -> Binding:
 
 def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...], kind: str) -> Binding:
     candidates = [
-        operation
-        for operation in top_level(module)
-        if operation.name == f"bind.{what}" and kind in ("", _text(operation, "kind"))
+        operation for operation in top_level(module) if operation.name == f"bind.{what}" and kind in ("", _text(operation, "kind"))
     ]
     wanted = getattr(current, what, None)
     overrides = _overrides(current, table)

@@ -128,9 +128,7 @@ def _expect_level(current: Pass, module: Operation) -> None:
     level = level_of(module)
     if current.source and level != current.source:
         found = f"a {level} module" if level else "a module without operations of a level"
-        raise DiagnosticError(
-            error(f"pass '{current.name}' expects a {current.source} module, found {found}", module.span)
-        )
+        raise DiagnosticError(error(f"pass '{current.name}' expects a {current.source} module, found {found}", module.span))
 
 
 def _first_difference(first: str, second: str) -> int:

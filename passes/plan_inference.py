@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects import plan as plan
-from bpir.passes.base import Pass, option
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation
+from bpir.passes.base import Pass, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.levels import top_level
@@ -55,5 +55,3 @@ class PlanTransformerInferencePass(Pass):
         from bpir.verifiers.boundary import verify
 
         return verify(source, target)
-
-

@@ -166,7 +166,8 @@ class Planning:
             "work": work,
             "resources": resources_of_work(work),
         }
-        after = dict.fromkeys(name_of(v.owner) for v in task.operands if _is_task(v.owner))
+        owners = [v.owner for v in task.operands if isinstance(v.owner, Operation)]
+        after = dict.fromkeys(name_of(owner) for owner in owners if work_of(owner) is not None)
         requires = rule.capabilities if rule is not None else (kind_of(task),)
         matmul = rule.matmul_operations(local(task, task, self.mesh)) if rule is not None else ZERO
         for key, names in (("after", after), ("reads", reads), ("writes", writes)):
@@ -201,9 +202,3 @@ def writes_state(task: Operation) -> bool:
     """Whether the task writes a state: its last operands are the states, one a result."""
     effects = task.properties.get("effects")
     return isinstance(effects, ArrayAttr) and StringAttr("write") in effects.values
-
-
-def _is_task(owner: object) -> bool:
-    return isinstance(owner, Operation) and work_of(owner) is not None
-
-

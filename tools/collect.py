@@ -111,9 +111,7 @@ def _meshes(module: Operation) -> dict[str, dict[str, Expr]]:
     from bpir.dialects.dist.parts import mesh_entries
     from bpir.dialects.plan import symbol_of
 
-    return {
-        symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(module) if o.name == "dist.mesh"
-    }
+    return {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(module) if o.name == "dist.mesh"}
 
 
 def _mesh_name(block: Operation) -> str:

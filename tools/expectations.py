@@ -17,9 +17,7 @@ import attrs
 from bpir.ir.diagnostic import Diagnostic, Source, Span, error
 
 _SEVERITY = r"expected-(?P<severity>error|note|warning|remark)"
-_ANNOTATION = re.compile(
-    _SEVERITY + r" *(?:@(?P<place>[+-][0-9]{1,9}|above|below|unknown))? *\{\{(?P<text>[^\n]*?)\}\}(?!\})", re.ASCII
-)
+_ANNOTATION = re.compile(_SEVERITY + r" *(?:@(?P<place>[+-][0-9]{1,9}|above|below|unknown))? *\{\{(?P<text>[^\n]*?)\}\}(?!\})", re.ASCII)
 _ATTEMPT = re.compile(_SEVERITY + r"(?:-re)? *(?:@|\{\{)")
 
 
@@ -32,12 +30,7 @@ class _Expectation:
     met: bool = False
 
     def meets(self, diagnostic: Diagnostic, line: int | None) -> bool:
-        return (
-            not self.met
-            and self.severity == diagnostic.severity
-            and self.line == line
-            and self.text in diagnostic.message
-        )
+        return not self.met and self.severity == diagnostic.severity and self.line == line and self.text in diagnostic.message
 
 
 def verify_diagnostics(source: Source, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

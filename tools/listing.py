@@ -22,8 +22,7 @@ def list_passes() -> str:
     name_width = max(len(row[0]) for row in rows)
     level_width = max(len(row[1]) for row in rows)
     return "".join(
-        f"{name:<{name_width}}  {level:<{level_width}}  {summary}  {braced}".rstrip() + "\n"
-        for name, level, summary, braced in rows
+        f"{name:<{name_width}}  {level:<{level_width}}  {summary}  {braced}".rstrip() + "\n" for name, level, summary, braced in rows
     )
 
 

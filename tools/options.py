@@ -21,9 +21,7 @@ class Option:
         implied: the value if none is written after `=`; None where one is required.
     """
 
-    def __init__(
-        self, *names: str, value: str = "", help: str = "", choices: tuple[str, ...] = (), implied: str | None = None
-    ) -> None:
+    def __init__(self, *names: str, value: str = "", help: str = "", choices: tuple[str, ...] = (), implied: str | None = None) -> None:
         self.name, self.names = names[0], names
         self.value, self.help, self.choices, self.implied = value, help, choices, implied
 

@@ -19,7 +19,6 @@ _COMPONENTS = ("ops", "read", "write", "msg")
 class Table:
     """Rows of cells under a head; the first `words` columns are words, the others values."""
 
-    title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str | Expr, ...], ...]
     words: int = 1
@@ -28,9 +27,7 @@ class Table:
 def tables(report: Report, by: str) -> list[Table]:
     """What the report shows when its tasks are grouped `by` task, phase, layer or not at all (`total`)."""
     if report.level == "model":
-        return [
-            _named("parameters", "elements", report.parameters.items(), with_total="total" not in report.parameters)
-        ]
+        return [_named("parameters", "elements", report.parameters.items(), with_total="total" not in report.parameters)]
     found = [_work_table(report, by)]
     if report.memory:
         found.append(_named("memory", "bytes", report.memory.items()))
@@ -41,19 +38,19 @@ def _named(title: str, unit: str, values: Iterable[tuple[str, Expr]], with_total
     rows = list(values)
     if with_total:
         rows.append(("total", total(value for _, value in rows)))
-    return Table(title, (title, unit), tuple(rows))
+    return Table((title, unit), tuple(rows))
 
 
 def _work_table(report: Report, by: str) -> Table:
     everything = summed(task.work for task in report.tasks)
     if by == "task":
-        tasks = [(t.name, t.collective or t.kind, *_cells(t.work)) for t in report.tasks]
-        return Table("work", ("task", "kind", *_COMPONENTS), (*tasks, ("total", "", *_cells(everything))), words=2)
+        tasks: list[tuple[str | Expr, ...]] = [(t.name, t.collective or t.kind, *_cells(t.work)) for t in report.tasks]
+        return Table(("task", "kind", *_COMPONENTS), (*tasks, ("total", "", *_cells(everything))), words=2)
     rows: list[tuple[str | Expr, ...]] = []
     if by != "total":
         groups = grouped(report.tasks, lambda task: task.phase if by == "phase" else task.layer)
         rows = [(name, *_cells(summed(t.work for t in tasks))) for name, tasks in groups.items()]
-    return Table("work", ("" if by == "total" else by, *_COMPONENTS), (*rows, ("total", *_cells(everything))))
+    return Table(("" if by == "total" else by, *_COMPONENTS), (*rows, ("total", *_cells(everything))))
 
 
 def _cells(work: Work) -> tuple[Expr, ...]:
@@ -73,9 +70,7 @@ def _aligned(table: Table) -> str:
         return ""
     lines = []
     for row in cells:
-        aligned = [
-            c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
+        aligned = [c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(aligned).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines) + "\n"

@@ -32,9 +32,12 @@ AXIS = "tensor"
 class Distribution:
     """Verifies a distributed module against its model.
 
-    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the images of the
-    source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and
-    nothing else is; R6 work is that of the operation's rule; R7 weights; R8 phase and names of effects; R9 symbols, numbers and bindings
+    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the
+    images of the
+    source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by
+    one collective, and
+    nothing else is; R6 work is that of the operation's rule; R7 weights; R8 phase and names of effects; R9 symbols,
+    numbers and bindings
     are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible tokens; R12 blocks correspond.
     """
 
@@ -202,9 +205,7 @@ class _BlockCheck:
         """The one compute task of the kind that comes from the layer."""
         found = [t for t in self.tasks.get(layer, []) if t.name == "dist.compute" and dist.kind_of(t) == kind]
         if not found:
-            self.findings.refuse(
-                "R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span)
-            )
+            self.findings.refuse("R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span))
             return None
         self.claimed.add(found[0])
         return found[0]
@@ -266,19 +267,14 @@ class _BlockCheck:
             found.axes == expected.axes
             and found.unreduced == expected.unreduced
             and len(found.dims) == len(expected.dims)
-            and all(
-                self.findings.facts.equal(a, b).answer is Answer.PROVED
-                for a, b in zip(found.dims, expected.dims, strict=True)
-            )
+            and all(self.findings.facts.equal(a, b).answer is Answer.PROVED for a, b in zip(found.dims, expected.dims, strict=True))
             and (
                 found.element is expected.element
                 or self.findings.facts.equal(found.element_bytes, expected.element_bytes).answer is Answer.PROVED
             )
         )
         if not same:
-            self.findings.refuse(
-                "R4", task, f"the size or shard of a value is wrong: {found.text}", note(f"expected {expected.text}")
-            )
+            self.findings.refuse("R4", task, f"the size or shard of a value is wrong: {found.text}", note(f"expected {expected.text}"))
 
     # --- collectives and state
 
@@ -288,7 +284,8 @@ class _BlockCheck:
         collectives = [t for t in readers if isinstance(t.declaration, dist.Collective) and t.declaration.reduces]
         if not collectives or len(readers) != len(collectives):
             self.findings.refuse(
-                "R5", value.owner if isinstance(value.owner, Operation) else self.block,
+                "R5",
+                value.owner if isinstance(value.owner, Operation) else self.block,
                 f"the partial sum of '{layer_of(operation)}' is not reduced: expected a dist.all_reduce, and no other reader",
             )
         if not collectives:
@@ -332,7 +329,10 @@ class _BlockCheck:
         if len(self.findings.diagnostics) > before:
             del self.findings.diagnostics[before:]
             self.findings.refuse(
-                "R11", state, f"the KV cache must hold every visible token: {value.type.text}", note(f"expected {expected.text}")
+                "R11",
+                state,
+                f"the KV cache must hold every visible token: {value.type.text}",
+                note(f"expected {expected.text}"),
             )
 
     def _cached(self, value: Value) -> TensorType:
@@ -349,7 +349,10 @@ class _BlockCheck:
             self.findings.refuse("R5", task, f"the collective '{name}' reduces nothing that '{source}' leaves as a partial sum")
         else:
             self.findings.refuse(
-                "R1", task, f"the operation '{source}' does not make the task '{name}'", note("the operation", layers[source].span)
+                "R1",
+                task,
+                f"the operation '{source}' does not make the task '{name}'",
+                note("the operation", layers[source].span),
             )
 
 

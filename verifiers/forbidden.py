@@ -8,9 +8,43 @@ from bpir.ir.attributes import Attribute, DictAttr, StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
 
-TIME = frozenset("time times seconds second latency duration microseconds nanoseconds milliseconds ms ns us deadline".split())
-MACHINE = frozenset("device devices queue queues kernel kernels address addresses offset offsets cycle slot route routes stream".split())
-PARALLEL = frozenset("mesh rank ranks shard sharding parallel parallelism".split())
+TIME = frozenset(
+    [
+        "time",
+        "times",
+        "seconds",
+        "second",
+        "latency",
+        "duration",
+        "microseconds",
+        "nanoseconds",
+        "milliseconds",
+        "ms",
+        "ns",
+        "us",
+        "deadline",
+    ]
+)
+MACHINE = frozenset(
+    [
+        "device",
+        "devices",
+        "queue",
+        "queues",
+        "kernel",
+        "kernels",
+        "address",
+        "addresses",
+        "offset",
+        "offsets",
+        "cycle",
+        "slot",
+        "route",
+        "routes",
+        "stream",
+    ]
+)
+PARALLEL = frozenset(["mesh", "rank", "ranks", "shard", "sharding", "parallel", "parallelism"])
 
 FORBIDDEN = {
     "model": {"time": TIME, "a machine": MACHINE, "parallelism": PARALLEL},
@@ -25,7 +59,8 @@ FORBIDDEN = {
 def verify(module: Operation) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know (rules LEVEL.F1, LEVEL.F2).
 
-    A name is split into words at dots, underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.
+    A name is split into words at dots, underscores and digits, so that `hw.device`, `device_id` and `launch_time` are
+    found.
     """
     found = []
     for operation in module.walk():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from bpir.dialects.plan import live_of, names_of, symbol_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
@@ -30,9 +31,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     return findings.diagnostics
 
 
-def _references(
-    findings: Findings, operations: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]
-) -> None:
+def _references(findings: Findings, operations: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
     for operation in operations:
         for field, known, what in (
             ("after", tasks, "task"),
@@ -69,7 +68,7 @@ def _acyclic(findings: Findings, tasks: Mapping[str, Operation]) -> dict[str, in
                 ready.append(follower)
     if len(order) < len(tasks):
         cycle = _cycle(after, {name for name, count in waiting.items() if count})
-        notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in zip(cycle, cycle[1:], strict=False)]
+        notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in pairwise(cycle)]
         path = " -> ".join(f"@{name}" for name in cycle)
         findings.refuse("R2", tasks[cycle[0]], f"the dependencies are cyclic: {path}", *notes[:8])
         return None
@@ -98,25 +97,27 @@ def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[s
             users[buffer]["consumers"].append(name)
         for buffer in names_of(task, "writes"):
             users[buffer]["producers"].append(name)
-    for name, buffer in buffers.items():
+    for name, holder in buffers.items():
         for field, expected in users[name].items():
-            written = names_of(buffer, field)
+            written = names_of(holder, field)
             if set(written) != set(expected):
                 wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
                 verb = "reads" if field == "consumers" else "writes"
                 findings.refuse(
                     "R4",
-                    buffer,
+                    holder,
                     f"the {field} of @{name} are not the tasks that {'read' if verb == 'reads' else 'write'} it: "
                     + ", ".join(f"@{w} {verb if w in expected else 'does not'}" for w in wrong[:4]),
                 )
         used = [place[user] for field in users[name].values() for user in field]
-        live = live_of(buffer)
+        live = live_of(holder)
         if len(live) != 2 or live[0] > live[1] or live[1] >= max(len(tasks), 1):
-            findings.refuse("R3", buffer, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")
+            findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")
         elif used and not (live[0] <= min(used) and max(used) <= live[1]):
             findings.refuse(
-                "R3", buffer, f"@{name} is used by tasks {min(used)} to {max(used)}, but lives from {live[0]} to {live[1]}"
+                "R3",
+                holder,
+                f"@{name} is used by tasks {min(used)} to {max(used)}, but lives from {live[0]} to {live[1]}",
             )
 
 

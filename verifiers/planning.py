@@ -24,9 +24,12 @@ COMPONENTS = ("ops", "read", "write", "msg")
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in total; R5 resources are
-    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8 dependencies are the
-    data flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11
+    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in
+    total; R5 resources are
+    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8
+    dependencies are the
+    data flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of
+    its values; R11
     symbols, numbers and bindings are kept; R12 role and storage class of buffers.
     """
 
@@ -208,7 +211,11 @@ class _BlockCheck:
             ("phase", dist.text_of(task, "phase")),
         ):
             if text_of(plan, field) != expected:
-                self.findings.refuse("R6", plan, f"the {field} of @{symbol_of(plan)} is '{text_of(plan, field)}', its source's '{expected}'")
+                self.findings.refuse(
+                    "R6",
+                    plan,
+                    f"the {field} of @{symbol_of(plan)} is '{text_of(plan, field)}', its source's '{expected}'",
+                )
         rule = dist.rule_of(task)
         requires = rule.capabilities if rule is not None else (dist.kind_of(task),)
         self._same("R7", plan, "requires", strings(plan.properties.get("requires")), set(requires))

@@ -55,9 +55,7 @@ class Findings:
         if answer is Answer.REFUTED and isinstance(witness, dict):
             numbers = {n: v for n, v in witness.items() if n in found.symbols or n in expected.symbols}
             values = ", ".join(f"{n} = {v}" for n, v in numbers.items()) or "every binding"
-            lines.append(
-                note(f"with {values} it is {found.evaluate(witness)}, expected {expected.evaluate(witness)}")
-            )
+            lines.append(note(f"with {values} it is {found.evaluate(witness)}, expected {expected.evaluate(witness)}"))
             verb = "is wrong"
         else:
             verb = "can't be decided (unknown is not success)"

@@ -8,6 +8,7 @@ from bpir.dialects.bp import bindings_of, expressions_in, relations_of, symbol_t
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.operation import Operation
+from bpir.ir.syntax import strings
 from bpir.passes.levels import top_level
 
 OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
@@ -32,9 +33,7 @@ def verify(module: Operation) -> list[Diagnostic]:
                     checked.add(attribute)
         if operation.name == "bp.bind":
             undeclared.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
-        found.extend(
-            error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", operation.span) for name in undeclared
-        )
+        found.extend(error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", operation.span) for name in undeclared)
     found.extend(_declared_once(module))
     if not found:
         found.extend(_relations(module))
@@ -60,20 +59,19 @@ def _help(name: str, declared: set[str]) -> str:
 
 
 def _declared_once(module: Operation) -> Iterable[Diagnostic]:
-    """Each symbol is bound in one place, and declared in one place."""
-    from bpir.ir.syntax import strings
-
-    for kind, names_of, verb, rule in (
-        ("bp.symbols", lambda o: strings(o.properties.get("symbols")), "declared", "bp.R2"),
-        ("bp.bind", lambda o: tuple(bindings_of(o)), "bound", "bp.R3"),
-    ):
-        first: dict[str, Operation] = {}
-        for operation in top_level(module):
-            for name in names_of(operation) if operation.name == kind else ():
-                if name in first and first[name] is not operation:
-                    where = note(f"first {verb} here", first[name].span)
-                    yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, where)
-                first.setdefault(name, operation)
+    """Each symbol is declared in one place, and bound in one place."""
+    first: dict[tuple[str, str], Operation] = {}
+    for operation in top_level(module):
+        if operation.name == "bp.symbols":
+            verb, rule, names = "declared", "bp.R2", strings(operation.properties.get("symbols"))
+        elif operation.name == "bp.bind":
+            verb, rule, names = "bound", "bp.R3", tuple(bindings_of(operation))
+        else:
+            continue
+        for name in names:
+            other = first.setdefault((verb, name), operation)
+            if other is not operation:
+                yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, note(f"first {verb} here", other.span))
 
 
 def _relations(module: Operation) -> Iterable[Diagnostic]:

@@ -2,4 +2,7 @@
 
 from bpir.dialects.dist import memory, parts, tasks
 
+USES = ("bp", "model")
+STARTS = ("dist_mesh_body",)
+
 __all__ = ["memory", "parts", "tasks"]

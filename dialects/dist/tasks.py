@@ -71,7 +71,7 @@ class Return(OperationDeclaration):
     """`dist.return %y`: the results of the block."""
 
     name = "dist.return"
-    syntax = (Operands(0),)
+    syntax = (Operands(),)
     terminator = True
 
 
@@ -86,7 +86,7 @@ class State(OperationDeclaration):
 class Task(OperationDeclaration):
     """A task of one rank: a name, a phase, the model operation that it comes from, exact work."""
 
-    required = ("task", "phase", "source", "work")
+    required: ClassVar[tuple[str, ...]] = ("task", "phase", "source", "work")
 
     def verify(self, operation: Operation, report: Report) -> None:
         phase = operation.properties.get("phase")
@@ -130,7 +130,7 @@ class Compute(Task):
 class Collective(Task):
     """A task in which the ranks of a mesh axis take part; `work` has the logical bytes of the message."""
 
-    required = (*Task.required, "axes")
+    required: ClassVar[tuple[str, ...]] = (*Task.required, "axes")
     reduces: ClassVar[bool] = False
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -171,7 +171,8 @@ def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
 class AllReduce(Collective):
     """`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
 
-    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank (each reduces its `N/t` of `t` parts, Rabenseifner
+    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank (each reduces its `N/t` of `t` parts,
+    Rabenseifner
     2004), the message is the whole logical tensor. Local traffic: read the operand, write the result.
     """
 

@@ -6,4 +6,6 @@ Each operation states in one place its syntax, its shapes, which axes it can tak
 from bpir.dialects import bp as bp
 from bpir.dialects.model import attention, elementwise, linear, norm, structure
 
+USES = ("bp",)
+
 __all__ = ["attention", "elementwise", "linear", "norm", "structure"]

@@ -22,7 +22,8 @@ def head_types(operation: Operation, count: int) -> list[TensorType]:
     for name, type in zip("QKV" if count == 3 else "KV", types, strict=True):
         if len(type.dims) != HEAD_RANK:
             raise fail(
-                f"'{operation.name}' expects {name} as batch x tokens x heads x head size, found {type.text}", operation.span
+                f"'{operation.name}' expects {name} as batch x tokens x heads x head size, found {type.text}",
+                operation.span,
             )
         if type.dims[0] is not types[0].dims[0] or type.element is not types[0].element:
             raise fail(
@@ -35,16 +36,17 @@ def head_types(operation: Operation, count: int) -> list[TensorType]:
 class Attention(ModelOperation):
     """`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
 
-    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is visible. With
+    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is
+    visible. With
     `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`: operations `4*b*q*c*h*d + 5*b*h*q*c`
-    (two products of 2 each, Vaswani et al. 2017, equation 1; softmax 5 an element), dense: a causal mask removes nothing.
-    Traffic: Q, K, V and the result only (the boundary of FlashAttention, Dao et al. 2022); unfused, the scores are workspace.
+    (two products of 2 each, Vaswani et al. 2017, equation 1; softmax 5 an element), dense: a causal mask removes
+    nothing.
+    Traffic: Q, K, V and the result only (the boundary of FlashAttention, Dao et al. 2022); unfused, the scores are
+        workspace.
     """
 
     name = "model.attention"
-    syntax = model_syntax(
-        Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3
-    )
+    syntax = model_syntax(Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3)
     optional = ("context", "dropout")
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
@@ -86,7 +88,8 @@ class Attention(ModelOperation):
 class KvAppend(ModelOperation):
     """`%K, %V = model.kv_append "attention.kv_append" %k, %v context c`: the new K and V go to the cache; all visible ones come out.
 
-    Operations 0; reads and writes the new K and V. The cache is a state: a write of it is an effect. Training sees no cache, there
+    Operations 0; reads and writes the new K and V. The cache is a state: a write of it is an effect. Training sees no
+    cache, there
     the new tokens are all tokens.
     """
 
@@ -110,3 +113,40 @@ class KvAppend(ModelOperation):
 
     def results_written(self, local: Local) -> tuple[TensorType, ...]:
         return local.operands[:2]
+
+
+class BatchMatmul(ModelOperation):
+    """`%s = model.batch_matmul "attention.query_key" %q, %k transposed`: one matrix product for each sequence and head.
+
+    `batch x m x heads x k` times `batch x k x heads x n` gives `batch x m x heads x n`; `transposed`, the second is
+    `batch x n x heads x k`. With `b` sequences times heads: operations `2*b*m*n*k`;
+    the gradient, `4*b*m*n*k`, reads A, B and dC, and writes dA and dB.
+    """
+
+    name = "model.batch_matmul"
+    syntax = model_syntax(Flag("transposed"), operands=2)
+    optional = ("transposed",)
+    capabilities = ("matrix_multiply",)
+    gradient_reads = ("operand 0", "operand 1")
+
+    def infer(self, operation: Operation) -> list[Any]:
+        left, right = head_types(operation, 2)
+        inner, outer = (right.dims[3], right.dims[1]) if "transposed" in operation.properties else (right.dims[1], right.dims[3])
+        if left.dims[3] is not inner:
+            raise fail(f"'{self.name}' contracts {left.dims[3].text} with {inner.text}: they differ", operation.span)
+        if left.dims[2] is not right.dims[2]:
+            raise fail(f"'{self.name}' multiplies {left.dims[2].text} heads with {right.dims[2].text}", operation.span)
+        return [tensor((*left.dims[:3], outer), left.element)]
+
+    def whole(self, operation: Operation) -> Iterable[Expr]:
+        left, right = head_types(operation, 2)
+        return (left.dims[3], right.dims[1], right.dims[3])
+
+    def matmul_operations(self, local: Local) -> Expr:
+        return 2 * local.operands[0].elements * local.results[0].dims[3]
+
+    def operations(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
+
+    def gradient_operations(self, local: Local) -> Expr:
+        return 2 * self.matmul_operations(local)

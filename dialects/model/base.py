@@ -49,8 +49,12 @@ class ModelOperation(OperationDeclaration):
     alternatives: ClassVar[tuple[str, ...]] = ()  # target-neutral implementations, the first is the unfused one
     training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
     brings_axes: ClassVar[bool] = False  # its weights bring dimensions in (`produced`)
-    residual: ClassVar[bool] = False  # its result is the residual stream, a boundary value of a plan
-    required = ("layer",)
+    residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
+    masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
+    fusible: ClassVar[bool] = False  # an activation function: `fused_activation` makes it move no bytes
+    gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the activation gradient reads: `operand 0`, `result 0`, `mask`
+    weight_gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the weight gradient reads
+    required: ClassVar[tuple[str, ...]] = ("layer",)
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
         """The dimensions that must not be sharded."""
@@ -93,6 +97,18 @@ class ModelOperation(OperationDeclaration):
             write=total(t.bytes for t in self.results_written(local)),
         )
 
+    def gradient_operations(self, local: Local) -> Expr:
+        """Operations of the activation gradient."""
+        return ZERO
+
+    def weight_gradient_operations(self, local: Local) -> Expr:
+        """Operations of the weight gradient."""
+        return ZERO
+
+    def gradient_weights(self, local: Local) -> Expr:
+        """The elements of weights that the activation gradient reads."""
+        return ZERO
+
     def workspace(self, local: Local) -> Iterable[Expr]:
         """Sizes in bytes that an unfused execution holds at once, besides the results of single linears."""
         return ()
@@ -109,7 +125,8 @@ class Elementwise(ModelOperation):
         for other in types[1:]:
             if other is not types[0]:
                 raise fail(
-                    f"operands of '{self.name}' must have one type: {types[0].text} and {other.text} differ", operation.span
+                    f"operands of '{self.name}' must have one type: {types[0].text} and {other.text} differ",
+                    operation.span,
                 )
         return [types[0]]
 
@@ -147,9 +164,7 @@ def tensor_type(operation: Operation, value: Value) -> TensorType:
     if not isinstance(value.type, TensorType):
         raise fail(f"'{operation.name}' expects a !bp.tensor, found {value.type.text}", operation.span)
     if len(value.type.dims) <= TOKEN_RANK:
-        raise fail(
-            f"'{operation.name}' expects a batch axis, a token axis and more, found {value.type.text}", operation.span
-        )
+        raise fail(f"'{operation.name}' expects a batch axis, a token axis and more, found {value.type.text}", operation.span)
     return value.type
 
 

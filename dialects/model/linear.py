@@ -48,18 +48,19 @@ def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
     if not isinstance(attribute, ArrayAttr):
         return []
     return [
-        tuple(dim.expr for dim in shape.values if isinstance(dim, ExprAttr))
-        for shape in attribute.values
-        if isinstance(shape, ArrayAttr)
+        tuple(dim.expr for dim in shape.values if isinstance(dim, ExprAttr)) for shape in attribute.values if isinstance(shape, ArrayAttr)
     ]
 
 
 class Linear(ModelOperation):
     """`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
 
-    Keeps the batch and token axes of its operand and contracts the rest. With `m` tokens, `n` contracted and `k` produced
-    elements: operations `2*m*n*k` (Shoeybi et al. 2019, section 3; a multiply-add is 2), and `m*k` for a bias; weights `n*k` and `k`.
-    Traffic: read the operand, the weights and biases; write the results.
+    Keeps the batch and token axes of its operand and contracts the rest. With `m` tokens, `n` contracted and `k`
+    produced
+    elements: operations `2*m*n*k` (Shoeybi et al. 2019, section 3; a multiply-add is 2), and `m*k` for a bias;
+        weights `n*k` and `k`.
+    Traffic: read the operand, the weights and biases; write the results. Gradients: dX = dY W^T and dW = X^T dY, `2*m*n*k` each, and
+    `m*k` for the sum that is the bias's; dX reads W and dY, dW reads X and dY.
     """
 
     name = "model.linear"
@@ -68,6 +69,7 @@ class Linear(ModelOperation):
     optional = ("bias",)
     capabilities = ("matrix_multiply",)
     brings_axes = True
+    weight_gradient_reads = ("operand 0",)
 
     def infer(self, operation: Operation) -> list[Any]:
         require_operands(operation, 1)
@@ -88,6 +90,15 @@ class Linear(ModelOperation):
     def matmul_operations(self, local: Local) -> Expr:
         produced = total(features(result) for result in local.results)
         return 2 * tokens(local.operands[0]) * features(local.operands[0]) * produced
+
+    def gradient_operations(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
+
+    def weight_gradient_operations(self, local: Local) -> Expr:
+        return self.operations(local)
+
+    def gradient_weights(self, local: Local) -> Expr:
+        return features(local.operands[0]) * total(features(result) for result in local.results)
 
     def operations(self, local: Local) -> Expr:
         bias = total(result.elements for result in local.results) if "bias" in local.operation.properties else ZERO

@@ -50,15 +50,17 @@ class _Expansion:
         assert isinstance(source.type, TensorType)
         hidden = feature_dims(source.type)
         normed = self._one("attention.layer_norm", "layer_norm", source)
-        query, key, value = (
-            self._linear(f"attention.{part}", normed, heads) for part in ("query", "key", "value")
-        )
-        context = {name: macro.properties[name] for name in ("context", "dropout") if name in macro.properties}
+        query, key, value = (self._linear(f"attention.{part}", normed, heads) for part in ("query", "key", "value"))
+        kept: tuple[str, ...] = ("context", "dropout")
+        context = {name: macro.properties[name] for name in kept if name in macro.properties}
         core = self._add("attention.core", "attention", [query, key, value], context)
         output = self._dropout("attention.output_dropout", self._linear("attention.output_projection", core, hidden))
         middle = self._add("attention.residual", "add", [output, source])
         normed = self._one("mlp.layer_norm", "layer_norm", middle)
-        wide = self._one("mlp.gelu", "gelu", self._linear("mlp.expand", normed, (self._size("feed_forward"),)))
+        activation = macro.properties.get("activation", StringAttr("gelu"))
+        assert isinstance(activation, StringAttr)
+        wide = self._linear("mlp.expand", normed, (self._size("feed_forward"),))
+        wide = self._one(f"mlp.{activation.value}", activation.value, wide)
         output = self._dropout("mlp.output_dropout", self._linear("mlp.contract", wide, hidden))
         return self._add("mlp.residual", "add", [output, middle])
 

@@ -14,7 +14,11 @@ class Normalization(Elementwise):
     """A normalisation needs its feature axes whole; its factors are per element of the operand."""
 
     per_element: ClassVar[int]
+    gradient_per_element: ClassVar[int]
+    weight_gradient_per_element: ClassVar[int]
     vectors: ClassVar[int]
+    gradient_reads = ("operand 0",)
+    weight_gradient_reads = ("operand 0",)
     capabilities = ("normalization",)
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
@@ -26,28 +30,44 @@ class Normalization(Elementwise):
     def operations(self, local: Local) -> Expr:
         return self.per_element * local.operands[0].elements
 
+    def gradient_operations(self, local: Local) -> Expr:
+        return self.gradient_per_element * local.operands[0].elements
+
+    def weight_gradient_operations(self, local: Local) -> Expr:
+        return self.weight_gradient_per_element * local.operands[0].elements
+
+    def gradient_weights(self, local: Local) -> Expr:
+        return features(local.operands[0])
+
 
 class LayerNorm(Normalization):
     """`model.layer_norm "attention.layer_norm" %x`: operations `9n`, weights gamma and beta.
 
-    9 operations an element: mean (1), difference (1), square and sum (2), scale (1), square root and reciprocal shared, times gamma
-    (1), plus beta (1), and the two passes of the statistics (2): the factor of Calculon's LayerNorm (Isaev et al. 2023).
-    Traffic: read X, gamma and beta, write the result.
+    9 operations an element: mean (1), difference (1), square and sum (2), scale (1), square root and reciprocal
+    shared, times gamma
+    (1), plus beta (1), and the two passes of the statistics (2): the factor of Calculon's LayerNorm (Isaev et al.
+    2023).
+    Traffic: read X, gamma and beta, write the result. Gradients: dX `14n`, reads X, dY and gamma (not beta); dgamma and dbeta `7n`, read X
+    and dY (the factors of Calculon).
     """
 
     name = "model.layer_norm"
     syntax = model_syntax()
     per_element = 9
+    gradient_per_element = 14
+    weight_gradient_per_element = 7
     vectors = 2
 
 
 class RmsNorm(Normalization):
     """`model.rms_norm "attention.norm" %x`: operations `4n`, weight gamma (Zhang and Sennrich 2019).
 
-    4 operations an element: square and sum (2), scale (1), times gamma (1).
+    4 operations an element: square and sum (2), scale (1), times gamma (1). Gradients: dX `8n`, dgamma `3n`.
     """
 
     name = "model.rms_norm"
     syntax = model_syntax()
     per_element = 4
+    gradient_per_element = 8
+    weight_gradient_per_element = 3
     vectors = 1

@@ -40,7 +40,8 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     """The phase that the workload asks for: prefill has `q = c` query tokens, decode has `q = 1` (Vaswani et al. 2017, section 3.2.3).
 
     Raises:
-        DiagnosticError: the workload does not say the phase or the context, or an axis of the block can't become what it says.
+        DiagnosticError: the workload does not say the phase or the context, or an axis of the block can't become what
+            it says.
     """
     name = as_word(workload.get("phase"))
     if name is None:

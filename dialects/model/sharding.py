@@ -1,6 +1,7 @@
 """Which axes of a block tensor parallelism shards: a consequence of shapes and uses, for passes and verifiers alike.
 
-A dimension symbol is a logical axis. An axis may be sharded where a weight brings it in, and no operation needs it whole (Shoeybi
+A dimension symbol is a logical axis. An axis may be sharded where a weight brings it in, and no operation needs it
+whole (Shoeybi
 et al. 2019: the head axes and the feed-forward axis; Narayanan et al. 2021, figure 5).
 """
 
@@ -20,8 +21,10 @@ def lone_symbol(dim: Expr) -> str | None:
 def shardable_axes(block: Operation) -> tuple[str, ...]:
     """The axes of a model block that tensor parallelism shards, in order of appearance.
 
-    An axis is excluded if it is a literal or composite dimension; stands on the boundary of the block or is a token axis there; is
-    needed whole by an operation; stands behind another such axis in the same result; or is brought in by a weight that contracts
+    An axis is excluded if it is a literal or composite dimension; stands on the boundary of the block or is a token
+    axis there; is
+    needed whole by an operation; stands behind another such axis in the same result; or is brought in by a weight
+    that contracts
     a sharded axis (its result is a partial sum already).
     """
     boundary = [value.type for value in block.regions[0].blocks[0].arguments]

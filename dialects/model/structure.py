@@ -13,7 +13,9 @@ from bpir.dialects.model.base import (
 )
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName
+from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
+
+ACTIVATIONS = ("gelu", "relu", "silu")
 
 
 class Block(OperationDeclaration):
@@ -46,26 +48,27 @@ class Return(OperationDeclaration):
     """`model.return %y`: the results of the block."""
 
     name = "model.return"
-    syntax = (Operands(0),)
+    syntax = (Operands(),)
     terminator = True
 
 
 class TransformerBlock(ModelOperation):
     """`%y = model.transformer_block %x heads h head_size d feed_forward F context c bias dropout`: a GPT block in one line.
 
-    `expand-blocks` replaces it by its operations: layer norm, Q, K, V, attention, projection, residual; layer norm, expand, GELU,
-    contract, residual (Radford et al. 2019). Layer names are those of the standard list.
+    `expand-blocks` replaces it by its operations: layer norm, Q, K, V, attention, projection, residual; layer norm, expand, the
+    activation (GELU if not given), contract, residual (Radford et al. 2019). Layer names are those of the standard list.
     """
 
     name = "model.transformer_block"
     required = ("heads", "head_size", "feed_forward")
-    optional = ("context", "bias", "dropout")
+    optional = ("context", "activation", "bias", "dropout")
     syntax = (
         Operands(1, 1),
         Clause("heads", (Expression("heads"),), optional=False, line=False),
         Clause("head_size", (Expression("head_size"),), optional=False, line=False),
         Clause("feed_forward", (Expression("feed_forward"),), optional=False, line=False),
         Clause("context", (Expression("context"),), line=False),
+        Clause("activation", (Word("activation", ACTIVATIONS),), line=False),
         Flag("bias"),
         Flag("dropout"),
         ResultTypes("->", inferred=True),

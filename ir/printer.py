@@ -1,0 +1,212 @@
+"""IR to text: MLIR's generic form to the letter, or the custom forms that the operations declare.
+
+Custom printing is sugar over the generic rule: an operation that its custom form cannot express is printed in generic form.
+Nothing here recurses; printing what was parsed is a fixed point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bpir.ir.attributes import Attribute, FunctionType, Type, dictionary, quoted, render
+from bpir.ir.declaration import OperationDeclaration, Piece
+from bpir.ir.names import Names
+from bpir.ir.operation import Block, Operation, Region, Value, types_of
+
+_Step = Any  # a text, or an iterator of steps
+
+
+def print_module(module: Operation, generic: bool = False, locations: bool = False) -> str:
+    """The text of a module (or of any operation), with a line feed at its end.
+
+    Args:
+        module: the operation; a root module without a name or attributes is left out of the custom form.
+        generic: print every operation in generic form.
+        locations: print `loc(...)` where an operation or a block argument has one.
+    """
+    return _Printer(module, generic, locations).text()
+
+
+def print_operation(operation: Operation) -> str:
+    """One operation in custom form, without a line feed at its end: for diagnostics."""
+    printer = _Printer(operation, False, False)
+    printer.drive(printer.operation(operation, ""))
+    return "".join(printer.out)
+
+
+class _Printer:
+    def __init__(self, root: Operation, generic: bool, locations: bool) -> None:
+        self.root = root
+        self.generic = generic
+        self.locations = locations
+        self.names = Names(root)
+        self.out: list[str] = []
+        self._texts: dict[Attribute, str] = {}
+        self._function_types: dict[tuple[tuple[Type, ...], tuple[Type, ...]], str] = {}
+        self._dictionaries: dict[tuple[tuple[str, Attribute], ...], str] = {}
+
+    def text(self) -> str:
+        root = self.root
+        if not self.generic and _is_bare(root):
+            for operation in root.body:
+                self.drive(self.operation(operation, ""))
+                self.out.append("\n")
+        else:
+            self.drive(self.operation(root, ""))
+            self.out.append("\n")
+        return "".join(self.out)
+
+    def drive(self, first: str | Iterator[_Step]) -> None:
+        """Run the generators of nested regions with a stack of our own."""
+        if isinstance(first, str):
+            self.out.append(first)
+            return
+        out = self.out
+        stack = [first]
+        while stack:
+            for step in stack[-1]:
+                if step.__class__ is str:
+                    out.append(step)
+                else:
+                    stack.append(step)
+                    break
+            else:
+                stack.pop()
+
+    # --- operations ---
+
+    def operation(self, operation: Operation, indent: str) -> str | Iterator[_Step]:
+        """The text of an operation after `indent`, which is printed too; steps if it has regions."""
+        declaration = operation.declaration
+        if not self.generic and declaration is not None and declaration.syntax is not None:
+            pieces = custom_pieces(operation, declaration)
+            if pieces is not None:
+                return self._custom(operation, declaration, pieces, indent)
+        if operation.regions:
+            return self._with_regions(operation, indent)
+        return f"{indent}{self._head(operation)}{self._tail(operation)}"
+
+    def _head(self, operation: Operation) -> str:
+        values = self.names.values
+        text = self.names.results[operation] if operation.results else ""
+        operands = ", ".join([values.get(v) or "%<unknown>" for v in operation.operands]) if operation.operands else ""
+        text = f"{text}{quoted(operation.name)}({operands})"
+        if operation.successors:
+            text += "[" + ", ".join(self.names.blocks.get(b, "^<unknown>") for b in operation.successors) + "]"
+        if operation.properties:
+            text += f" <{self._dictionary(operation.properties)}>"
+        return text
+
+    def _tail(self, operation: Operation) -> str:
+        text = f" {self._dictionary(operation.attributes)}" if operation.attributes else ""
+        key = (types_of(operation.operands), types_of(operation.results))
+        type_ = self._function_types.get(key)
+        if type_ is None:
+            type_ = self._function_types[key] = render(FunctionType(*key))
+        text = f"{text} : {type_}"
+        return text + self._location(operation.location) if self.locations else text
+
+    def _with_regions(self, operation: Operation, indent: str) -> Iterator[_Step]:
+        yield f"{indent}{self._head(operation)} ("
+        for index, region in enumerate(operation.regions):
+            yield ", {\n" if index else "{\n"
+            yield self._region(region, indent, True)
+            yield indent + "}"
+        yield ")" + self._tail(operation)
+
+    def _region(self, region: Region, indent: str, entry_label: bool) -> Iterator[_Step]:
+        inner = indent + "  "
+        for index, block in enumerate(region.blocks):
+            if index or (entry_label and (block.arguments or not block.operations or block in self.names.targets)):
+                yield f"{indent}{self.names.blocks[block]}{self._arguments(block)}:\n"
+            for operation in block.operations:
+                yield self.operation(operation, inner)
+                yield "\n"
+
+    def _arguments(self, block: Block) -> str:
+        if not block.arguments:
+            return ""
+        shown = []
+        for argument in block.arguments:
+            text = f"{self.names.values[argument]}: {self._text(argument.type)}"
+            shown.append(text + self._location(argument.location) if self.locations else text)
+        return "(" + ", ".join(shown) + ")"
+
+    def _custom(
+        self, operation: Operation, declaration: OperationDeclaration, pieces: list[Piece], indent: str
+    ) -> str | Iterator[_Step]:
+        results = self.names.results[operation] if operation.results else ""
+        head = f"{indent}{results}{declaration.spelling or declaration.name}"
+        if operation.regions:
+            return self._custom_steps(operation, head, pieces, indent)
+        text = head + "".join([self._piece(piece, indent) for piece in pieces])
+        return text + self._location(operation.location) if self.locations else text
+
+    def _custom_steps(self, operation: Operation, head: str, pieces: list[Piece], indent: str) -> Iterator[_Step]:
+        yield head
+        for piece in pieces:
+            if isinstance(piece, Region):
+                yield f"{self._arguments(piece.blocks[0])} {{\n"
+                yield self._region(piece, indent, False)
+                yield indent + "}"
+            else:
+                yield self._piece(piece, indent)
+        if self.locations:
+            yield self._location(operation.location)
+
+    def _piece(self, piece: Piece, indent: str) -> str:
+        if isinstance(piece, str):
+            return f"\n{indent}  " if piece == "\n" else piece
+        if isinstance(piece, Value):
+            return self.names.values.get(piece) or "%<unknown>"
+        assert isinstance(piece, Attribute)
+        custom = getattr(piece, "custom_pieces", None)
+        return self._text(piece) if custom is None else "".join(self._piece(part, indent) for part in custom())
+
+    # --- attributes ---
+
+    def _text(self, attribute: Attribute) -> str:
+        found = self._texts.get(attribute)
+        if found is None:
+            found = self._texts[attribute] = render(attribute)
+        return found
+
+    def _dictionary(self, entries: dict[str, Attribute]) -> str:
+        key = tuple(entries.items())
+        found = self._dictionaries.get(key)
+        if found is None:
+            found = self._dictionaries[key] = render(dictionary(key))
+        return found
+
+    def _location(self, location: Attribute | None) -> str:
+        return "" if location is None else " " + self._text(location)
+
+
+def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> list[Piece] | None:
+    """What the custom form is printed from; None if it cannot express the operation."""
+    parts = declaration.syntax
+    if parts is None or operation.successors:
+        return None
+    shown = {name for part in parts for name in part.names()}
+    if not shown.issuperset(operation.properties):
+        return None
+    if operation.attributes and not any(getattr(part, "prints_attributes", False) for part in parts):
+        return None
+    try:
+        pieces = [piece for part in parts for piece in part.pieces(operation)]
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None  # the properties are not what the parts expect
+    regions = [piece for piece in pieces if isinstance(piece, Region)]
+    if regions != operation.regions or not all(region.blocks for region in regions):
+        return None
+    return pieces
+
+
+def _is_bare(root: Operation) -> bool:
+    if root.name != "builtin.module" or root.properties or root.attributes or root.location is not None:
+        return False
+    if len(root.regions) != 1 or len(root.regions[0].blocks) != 1 or root.regions[0].blocks[0].arguments:
+        return False
+    body = root.body
+    return not (len(body) == 1 and body[0].name == "builtin.module")  # that one would be read back as the root

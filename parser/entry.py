@@ -1,0 +1,21 @@
+"""What the public functions of the parser share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bpir.ir.diagnostic import Source
+from bpir.parser.engine import run
+from bpir.parser.grammar import named_dialects, program
+from bpir.parser.state import ParserState
+
+
+def parse(source: Source, start: str, allow_unregistered: bool) -> Any:
+    """Parse a whole source by a start symbol."""
+    state = ParserState(source, program(named_dialects(source.text)), allow_unregistered)
+    return run(state.program, state, start, 0, len(source.text))
+
+
+def parse_text(text: str, start: str) -> Any:
+    """Parse a text that is not a file; opaque attributes and types of other dialects are allowed."""
+    return parse(Source("<text>", text), start, True)

@@ -1,0 +1,219 @@
+"""max, min, ceildiv and floordiv against Python's integers, and the forms they share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import ceil, floor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpir.ir.expression import (
+    ONE,
+    ZERO,
+    Expr,
+    ExpressionError,
+    ceildiv,
+    constant,
+    floordiv,
+    maximum,
+    minimum,
+    symbol,
+)
+
+NAMES = ("a", "b", "t")
+a, b, t, x, y, z, e, h, n = (symbol(name) for name in ("a", "b", "t", "x", "y", "z", "e", "h", "n"))
+Tree = tuple[Any, ...]
+
+leaves = st.one_of(st.tuples(st.just("symbol"), st.sampled_from(NAMES)), st.tuples(st.just("number"), st.integers(-4, 6)))
+
+
+def _grow(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    return st.one_of(
+        st.tuples(st.sampled_from("+-*/"), children, children),
+        st.tuples(st.sampled_from(["max", "min", "ceildiv", "floordiv"]), children, children),
+        st.tuples(st.sampled_from(["max", "min"]), children, children, children),
+    )
+
+
+trees = st.recursive(leaves, _grow, max_leaves=9)
+
+
+def build(tree: Tree) -> Expr:
+    kind = tree[0]
+    if kind == "symbol":
+        return symbol(tree[1])
+    if kind == "number":
+        return constant(tree[1])
+    arguments = [build(argument) for argument in tree[1:]]
+    if kind == "max":
+        return maximum(*arguments)
+    if kind == "min":
+        return minimum(*arguments)
+    left, right = arguments
+    if kind == "ceildiv":
+        return ceildiv(left, right)
+    if kind == "floordiv":
+        return floordiv(left, right)
+    return left + right if kind == "+" else left - right if kind == "-" else left * right if kind == "*" else left / right
+
+
+def value(tree: Tree, point: dict[str, int]) -> Fraction:
+    kind = tree[0]
+    if kind == "symbol":
+        return Fraction(point[tree[1]])
+    if kind == "number":
+        return Fraction(tree[1])
+    arguments = [value(argument, point) for argument in tree[1:]]
+    if kind == "max":
+        return max(arguments)
+    if kind == "min":
+        return min(arguments)
+    left, right = arguments
+    if kind == "ceildiv":
+        return Fraction(ceil(left / right))
+    if kind == "floordiv":
+        return Fraction(floor(left / right))
+    return left + right if kind == "+" else left - right if kind == "-" else left * right if kind == "*" else left / right
+
+
+GRID = [dict(zip(NAMES, p, strict=True)) for p in product((1, 2, 3, 7), repeat=len(NAMES))]
+
+
+@settings(max_examples=500, deadline=None)
+@given(trees)
+def test_evaluation_agrees_with_integers(tree: Tree) -> None:
+    try:
+        expr = build(tree)
+    except ExpressionError as error:
+        assert str(error) == "division by zero"
+        return
+    for point in GRID[::3]:
+        try:
+            expected = value(tree, point)
+        except ZeroDivisionError:
+            continue
+        try:
+            found = expr.evaluate(point)
+        except ExpressionError:
+            # a form may divide by what is zero here only where the tree does so as well
+            pytest.fail(f"{expr} has no value at {point}, the tree has {expected}")
+        assert found == expected, (expr.text, point)
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees, st.sampled_from(NAMES), st.integers(1, 5))
+def test_substitution_commutes_with_evaluation(tree: Tree, name: str, number: int) -> None:
+    try:
+        expr = build(tree)
+        bound = expr.substitute({name: constant(number)})
+        renamed = expr.substitute({name: symbol("fresh") + 1})
+    except ExpressionError:
+        return
+    for point in GRID[::5]:
+        point = {**point, name: number}
+        try:
+            expected = expr.evaluate(point)
+        except ExpressionError:
+            continue
+        try:
+            assert bound.evaluate(point) == expected
+        except ExpressionError as error:
+            pytest.fail(f"{bound}: {error}")
+        if number > 1:
+            assert renamed.evaluate({**point, "fresh": number - 1}) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(trees, trees, trees)
+def test_lattice_axioms(first: Tree, second: Tree, third: Tree) -> None:
+    try:
+        p, q, r = build(first), build(second), build(third)
+    except ExpressionError:
+        return
+    assert maximum(p, q) is maximum(q, p)
+    assert maximum(p, p) is p
+    assert minimum(p, q, r) is minimum(r, q, p, q)
+    assert maximum(p) is p
+
+
+SAME = [
+    (maximum(e * x, e * y), e * maximum(x, y)),
+    (maximum(x / t, y), maximum(x, t * y) / t),
+    (maximum(4 * x, 6 * y), 2 * maximum(2 * x, 3 * y)),
+    (maximum(x / 2, y / 3), maximum(3 * x, 2 * y) / 6),
+    (maximum(x, maximum(y, z)), maximum(z, x, y)),
+    (maximum(e * x, e * maximum(y, z)), e * maximum(x, y, z)),
+    (maximum(a, a + b), a + b),
+    (maximum(a, ONE), a),
+    (maximum(2 * a, a + 1), 2 * a),
+    (maximum(a, ZERO), a),
+    (minimum(a, a + b), a),
+    (minimum(e * a, e), e),
+    (maximum(constant(3), constant(5), x), maximum(5, x)),
+    (maximum(constant(3), constant(5)), constant(5)),
+    (minimum(-x, -y), -maximum(x, y)),
+    (maximum(x / (a + 1), y / (a + 1)), maximum(x, y) / (a + 1)),
+    (ceildiv(3 * a, 3 * b), ceildiv(a, b)),
+    (ceildiv(a * t, b * t), ceildiv(a, b)),
+    (ceildiv(a + n * b, b), n + ceildiv(a, b)),
+    (ceildiv(a + n * (x + y), x + y), n + ceildiv(a, x + y)),
+    (ceildiv(a * b, b), a),
+    (ceildiv(7 * x, 4), x + ceildiv(3 * x, 4)),
+    (floordiv(-x, 4) + x, floordiv(3 * x, 4)),
+    (ceildiv(7, 2), constant(4)),
+    (floordiv(-7, 2), constant(-4)),
+    (ceildiv(1, t), ONE),
+    (floordiv(1, t + 1), ZERO),
+    (ceildiv(ceildiv(x, 4), t), ceildiv(x, 4 * t)),
+    (floordiv(floordiv(x, a) + 2 * b, b), floordiv(x, a * b) + 2),
+    (ceildiv(256 * ceildiv(x, 256), 64), 4 * ceildiv(x, 256)),
+    (ceildiv(x + y, x + y), ONE),
+    (floordiv((a + 1) * x, (a + 1) * y), floordiv(x, y)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SAME, ids=[left.text for left, _ in SAME])
+def test_one_form(left: Expr, right: Expr) -> None:
+    assert left is right
+
+
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (maximum(e * y, e * x), "e*max(x, y)"),
+        (2 * z * maximum(x, y) ** 2, "2*max(x, y)**2*z"),
+        (4 * ceildiv(x, 4), "4*ceildiv(x, 4)"),
+        (floordiv(x, y) + 1, "floordiv(x, y) + 1"),
+        (x / maximum(y, z), "x/max(y, z)"),
+    ],
+)
+def test_text(expr: Expr, text: str) -> None:
+    assert expr.text == text
+
+
+def test_aligned_offsets_do_not_nest() -> None:
+    """The offsets of a concrete plan: 300 symbolic sizes at mixed alignments stay shallow and short."""
+    offset, point = ZERO, {}
+    expected = 0
+    for index in range(300):
+        alignment = (64, 256, 128, 4096)[index % 4]
+        point[f"s{index}"] = 37 * index + 11
+        offset = ceildiv(offset + symbol(f"s{index}"), alignment) * alignment
+        expected = -(-(expected + point[f"s{index}"]) // alignment) * alignment
+    assert offset.depth <= 3
+    assert len(offset.text) < 20_000
+    assert offset.evaluate(point) == expected
+
+
+def test_refusals() -> None:
+    with pytest.raises(ExpressionError, match="max needs an argument"):
+        maximum()
+    for act in (lambda: ceildiv(x, 0), lambda: floordiv(x, y - y)):
+        with pytest.raises(ExpressionError, match="division by zero"):
+            act()
+    with pytest.raises(ExpressionError, match="division by zero"):
+        ceildiv(x, y - z).evaluate({"x": 1, "y": 2, "z": 2})

@@ -1,0 +1,308 @@
+"""Decisions under relations against enumeration of the admissible values on small grids, written here independently."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_expression_nodes import Tree, build, value
+from test_expression_nodes import trees as _trees
+
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
+from bpir.ir.relations import Facts, Relation
+from bpir.ir.verdict import Answer, Verdict
+
+NAMES = ("a", "b", "t")
+B, S, H, h, d, t, F, e, D, c, q, a, b, x, y, z = (
+    symbol(n) for n in ["B", "S", "H", "h", "d", "t", "F", "e", "D", "c", "q", "a", "b", "x", "y", "z"]
+)
+
+
+def equal(left: Expr, right: Expr) -> Relation:
+    return Relation("equal", left, right)
+
+
+def divides(left: Expr, right: Expr | int) -> Relation:
+    return Relation("divides", left, right if isinstance(right, Expr) else constant(right))
+
+
+def greater(left: Expr, right: Expr | int) -> Relation:
+    return Relation("greater", left, right if isinstance(right, Expr) else constant(right))
+
+
+BLOCK = Facts((equal(H, h * d), divides(t, h), divides(t, F), divides(t, H)))
+
+# Relations with what they say, in Python, so that the tests do not ask `Relation.holds`.
+Rule = tuple[Relation, Callable[[int, int, int], bool]]
+RULES: list[Rule] = [
+    (divides(t, a), lambda a, b, t: a % t == 0),
+    (divides(b, a), lambda a, b, t: a % b == 0),
+    (divides(t, a * b), lambda a, b, t: a * b % t == 0),
+    (divides(t, 12), lambda a, b, t: 12 % t == 0),
+    (divides(constant(2), b), lambda a, b, t: b % 2 == 0),
+    (divides(b * t, a), lambda a, b, t: a % (b * t) == 0),
+    (divides(t, a + b), lambda a, b, t: (a + b) % t == 0),
+    (greater(t, 1), lambda a, b, t: t > 1),
+    (greater(a, b), lambda a, b, t: a > b),
+    (greater(a * b, 5), lambda a, b, t: a * b > 5),
+    (equal(a, b * t), lambda a, b, t: a == b * t),
+    (equal(a, b), lambda a, b, t: a == b),
+    (equal(b, a + 1), lambda a, b, t: b == a + 1),
+    (equal(a * b, constant(12)), lambda a, b, t: a * b == 12),
+    (equal(a, ceildiv(b, t)), lambda a, b, t: a == -(-b // t)),
+    (equal(a * a, b * t), lambda a, b, t: a * a == b * t),
+]
+
+
+def admissible(rules: list[Rule], bindings: dict[str, int], limit: int = 7) -> Iterator[dict[str, int]]:
+    for point in product(range(1, limit + 1), repeat=len(NAMES)):
+        values = dict(zip(NAMES, point, strict=True))
+        if all(values[n] == v for n, v in bindings.items()) and all(rule(*point) for _, rule in rules):
+            yield values
+
+
+def at(tree: Tree, point: dict[str, int]) -> Fraction | None:
+    try:
+        return value(tree, point)
+    except ZeroDivisionError:
+        return None
+
+
+def check(verdict: Verdict, rules: list[Rule], bindings: dict[str, int], claim: Callable[[dict[str, int]], bool | None]) -> None:
+    """The verdict is sound: proved where no point differs, refuted by an admissible point where the claim is false."""
+    if verdict.answer is Answer.PROVED:
+        for point in admissible(rules, bindings):
+            assert claim(point) in (True, None), (verdict, point)
+    if verdict.answer is Answer.REFUTED:
+        witness = verdict.witness
+        assert witness is not None and list(witness) == sorted(witness)
+        values = {name: witness.get(name, 1) for name in NAMES}
+        assert all(type(v) is int and v >= 1 for v in witness.values())
+        assert all(rule(*values.values()) for _, rule in rules), (verdict, rules)
+        assert all(values[n] == v for n, v in bindings.items())
+        assert claim(values) is False, (verdict, values)
+    else:
+        assert verdict.witness is None
+
+
+rule_lists = st.lists(st.sampled_from(RULES), max_size=3)
+bindings_ = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 6), max_size=1)
+
+
+@settings(max_examples=400, deadline=None)
+@given(rule_lists, bindings_, _trees, _trees)
+def test_no_verdict_contradicts_enumeration(rules: list[Rule], bindings: dict[str, int], first: Tree, second: Tree) -> None:
+    try:
+        p, r = build(first), build(second)
+    except ExpressionError:
+        return
+    facts = Facts([relation for relation, _ in rules], bindings)
+
+    def comparing(compare: Callable[[Fraction, Fraction], bool]) -> Callable[[dict[str, int]], bool | None]:
+        def claim(point: dict[str, int]) -> bool | None:
+            left, right = at(first, point), at(second, point)
+            return None if left is None or right is None else compare(left, right)
+
+        return claim
+
+    def whole(point: dict[str, int]) -> bool | None:
+        left = at(first, point)
+        return None if left is None else left.denominator == 1
+
+    check(facts.equal(p, r), rules, bindings, comparing(lambda u, v: u == v))
+    check(facts.greater(p, r), rules, bindings, comparing(lambda u, v: u > v))
+    check(facts.at_least(p, r), rules, bindings, comparing(lambda u, v: u >= v))
+    check(facts.integral(p), rules, bindings, whole)
+    reduced = facts.reduce(p)
+    assert facts.reduce(reduced) is reduced
+    for point in admissible(rules, {}):
+        expected = at(first, point)
+        if expected is not None:
+            assert reduced.evaluate(point) == expected
+
+
+IDENTITIES = [
+    (6 * B * S * H * h * d / t, 6 * B * S * H**2 / t),
+    (4 * B * S**2 * h * d / t, 4 * B * S**2 * H / t),
+    (4 * B * q * c * h * d / t + 5 * B * (h / t) * q * c, 4 * B * q * c * H / t + 5 * B * h * q * c / t),
+    (2 * B * c * (h * d / t) * e, 2 * B * c * (H / t) * e),
+    (B * S * H * (t - 1) / t, B * S * h * d - B * S * H / t),
+    (
+        e * maximum(3 * B * q * h * d / t, B * (h / t) * q * c, B * q * F / t),
+        maximum(3 * B * e * q * H / t, B * (h / t) * q * c * e, e * B * q * F / t),
+    ),
+    (S * B * H * (10 + 24 / t + 5 * h * S / (H * t)), 10 * S * B * H + 24 * S * B * h * d / t + 5 * h * S**2 * B / t),
+    ((H + 1) / (H * S + S), 1 / S),
+    (ceildiv(h, t), h / t),
+    (ceildiv(H, t), H / t),
+    (ceildiv(h * d + t, t), h * d / t + 1),
+    (floordiv(3 * F, t), 3 * F / t),
+    (maximum(x, y) + minimum(x, y), x + y),
+    (maximum(x, y) * minimum(x, y), x * y),
+    (D + e * maximum(x, y), maximum(D + e * x, D + e * y)),
+    (maximum(x, minimum(x, y)), x),
+    (maximum(minimum(x, y), minimum(x, z)), minimum(x, maximum(y, z))),
+    (maximum(h, t), h),
+    (minimum(x, y), -maximum(-x, -y)),
+    (maximum(x - y, ZERO) + y, maximum(x, y)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), IDENTITIES, ids=[left.text for left, _ in IDENTITIES])
+def test_identities_of_the_reference_block_are_proved(left: Expr, right: Expr) -> None:
+    verdict = BLOCK.equal(left, right)
+    assert verdict.answer is Answer.PROVED, verdict
+    # one more on one side is refuted, with a witness at which the relations hold
+    wrong = BLOCK.equal(left, right + 1)
+    assert wrong.answer is Answer.REFUTED and wrong.witness is not None
+    w = {"H": 0, "h": 0, "d": 0, "t": 0, "F": 0} | wrong.witness
+    assert w["H"] == w["h"] * w["d"] and w["h"] % w["t"] == 0 and w["F"] % w["t"] == 0
+
+
+def test_reason_names_the_relations_used() -> None:
+    assert BLOCK.equal(H * x, h * d * x).reason == "normal form under H = d*h, t | h"
+    assert BLOCK.equal(x + y, y + x).reason == "normal form"
+
+
+@pytest.mark.parametrize(
+    ("facts", "expr", "answer"),
+    [
+        (BLOCK, B * h * d / t, Answer.PROVED),
+        (BLOCK, B * H / t + 3 * F / t, Answer.PROVED),
+        (BLOCK, B * S / t, Answer.REFUTED),
+        (BLOCK, B * S * (S + 1) / 2, Answer.PROVED),
+        (BLOCK, B * h * S * (S + 1) / (2 * t), Answer.PROVED),
+        (BLOCK, B * S / 2, Answer.REFUTED),
+        (BLOCK, d / t, Answer.REFUTED),
+        (Facts((equal(H, h * d), divides(t, H))), H * x / t, Answer.PROVED),
+        (Facts((equal(H, h * d), divides(t, H))), h * d * x / t, Answer.PROVED),
+        (Facts((equal(H, h * d), divides(t, H))), h / t, Answer.REFUTED),
+        (Facts((divides(t, h), divides(D, h))), h / t + h / D, Answer.PROVED),
+        (Facts((divides(t, h), divides(D, h))), h / (t * D), Answer.REFUTED),
+        (Facts((divides(t, h), divides(D, h))), h**2 / (t * D), Answer.PROVED),
+        (Facts((divides(t, H), equal(H, h * d), divides(D, h))), H * h / (D * t), Answer.PROVED),
+        (Facts((divides(D * t, h),)), h / t, Answer.PROVED),
+        (Facts((divides(t, h),), {"t": 8, "h": 96}), h / t, Answer.PROVED),
+        (Facts((divides(t, h),), {"h": 96}), h / t, Answer.PROVED),
+        (Facts((divides(constant(2), h),)), h / 2 + x, Answer.PROVED),
+        (Facts(), x / (x + 1), Answer.REFUTED),
+        (Facts(), maximum(ceildiv(x, t), y) * floordiv(x, y), Answer.PROVED),
+    ],
+)
+def test_integrality(facts: Facts, expr: Expr, answer: Answer) -> None:
+    assert facts.integral(expr).answer is answer
+
+
+@pytest.mark.parametrize(
+    ("facts", "expr", "answer"),
+    [
+        (BLOCK, B * S * H * (t - 1) / t, Answer.REFUTED),  # t = 1 gives zero
+        (Facts((greater(t, 1),)), B * S * H * (t - 1) / t, Answer.PROVED),
+        (Facts((greater(t, 1), divides(t, h))), h - 1, Answer.PROVED),
+        (Facts((greater(a, b),)), a - b, Answer.PROVED),
+        (Facts((greater(a, b), greater(b, t))), a - t - 1, Answer.PROVED),
+        (Facts((greater(a, b),)), a - b - 1, Answer.REFUTED),
+        (Facts(), maximum(x, y) - x + 1, Answer.PROVED),
+        (Facts(), ceildiv(x, 256) * 256 - x + 1, Answer.PROVED),
+        (Facts(), x + 256 - 256 * ceildiv(x, 256), Answer.PROVED),
+        (Facts(), x + 1 - minimum(x, y), Answer.PROVED),
+        (Facts(), x - y, Answer.REFUTED),
+        (Facts(), 1000 - x, Answer.REFUTED),
+        (Facts(), (x + 1) / (y + 1), Answer.PROVED),
+    ],
+)
+def test_strict_order(facts: Facts, expr: Expr, answer: Answer) -> None:
+    assert facts.greater(expr, ZERO).answer is answer
+
+
+def test_zero_is_not_negative() -> None:
+    assert BLOCK.nonnegative(B * S * H * (t - 1) / t).proved
+    assert BLOCK.at_least(h, t).proved
+    assert BLOCK.nonnegative(h - 2 * t).refuted
+
+
+def test_divides() -> None:
+    assert BLOCK.divides(t, h * x).proved
+    assert BLOCK.divides(t, x).refuted
+    with pytest.raises(ExpressionError, match="division by zero"):
+        BLOCK.divides(ZERO, x)
+
+
+def test_bindings_and_violations() -> None:
+    bound = BLOCK.bind({"t": 3, "h": 64, "d": 2, "H": 12})
+    assert [r.text for r in bound.violations()] == ["H = d*h", "t | h"]
+    assert bound.contradiction is not None
+    assert BLOCK.bind({"t": 4, "h": 64}).violations() == []
+    assert BLOCK.bind({"h": 64}).bind({"t": 4}).equal(h / t, constant(16)).proved
+    assert [r.text for r in BLOCK.bind({"H": 7, "h": 2}).violations()] == ["H = d*h"]  # d would be 7/2
+    assert [r.text for r in Facts((greater(t, 1),), {"t": 1}).violations()] == ["t > 1"]
+    for wrong in (0, -3, True, 2.0):
+        with pytest.raises(ExpressionError, match="must be a positive integer"):
+            Facts((), {"t": wrong})  # type: ignore[dict-item]
+
+
+def test_nothing_is_decided_where_relations_contradict() -> None:
+    facts = Facts((equal(a, b + 1), equal(b, a + 1)))
+    assert facts.contradiction is not None
+    for verdict in (facts.equal(a, b), facts.greater(a, b), facts.integral(a / 2)):
+        assert verdict.answer is Answer.UNKNOWN
+        assert "contradict" in verdict.reason
+
+
+def test_cycles_of_equalities() -> None:
+    facts = Facts((equal(a, b), equal(b, t), equal(t, a)))
+    assert facts.equal(a * b, t**2).proved
+    assert facts.contradiction is None
+    facts = Facts((equal(a, 2 * b), equal(b, a / 2), equal(x, a * b)))
+    assert facts.equal(x, 2 * b**2).proved
+    assert facts.equal(x, a**2).refuted
+
+
+def test_equalities_that_cannot_be_oriented_serve_witnesses() -> None:
+    facts = Facts((equal(x**2 + y**2, constant(25)),))
+    verdict = facts.equal(x, y)
+    assert verdict.witness in ({"x": 3, "y": 4}, {"x": 4, "y": 3})
+
+
+def test_large_bindings_leave_few_admissible_values() -> None:
+    facts = Facts((equal(H, h * d), divides(t, h), divides(t, F)), {"H": 12288, "F": 49152})
+    assert facts.equal(h * d, constant(12288)).proved
+    assert facts.equal(h, constant(96)).refuted
+    assert facts.integral(F * h / t**2).proved
+    assert facts.integral(d / t).refuted
+
+
+def test_reduce() -> None:
+    assert BLOCK.reduce(6 * B * S * H * h * d / t).text == "6*B*H**2*S/t"
+    assert BLOCK.reduce(x / (h * d)) is x / H
+    assert BLOCK.reduce(h**2 * d**3) is H**2 * d
+    assert BLOCK.reduce(maximum(h * d * x, y)) is maximum(H * x, y)
+    assert BLOCK.reduce((h * d + 1) / (h * d + 2)) is (H + 1) / (H + 2)
+    assert BLOCK.reduce(h / t) is h / t
+    facts = Facts((equal(x, a * b), equal(y, a * b * t), equal(z, 2 * a * e)))
+    assert facts.reduce(a * b * t) is y  # the longest product first
+    assert facts.reduce(4 * a * e * c) is 2 * z * c
+    assert facts.reduce(3 * a * e) is 3 * a * e
+    assert Facts((equal(a, b), equal(b, a))).reduce(a * b) is a * b
+
+
+def test_spelling() -> None:
+    assert [r.text for r in (equal(H, h * d), divides(t, h), greater(t, 1))] == ["H = d*h", "t | h", "t > 1"]
+    with pytest.raises(ValueError, match="kind"):
+        Relation("less", t, ONE)
+    assert BLOCK.equal(h, t).text.startswith("refuted by F = ")
+
+
+def test_decisions_are_fast() -> None:
+    many = [symbol(f"m{i}") for i in range(40)]
+    facts = Facts([divides(t, m) for m in many] + [equal(H, h * d)])
+    started = time.perf_counter()
+    assert facts.equal(maximum(*many[:12]) + minimum(*many[:12]), many[0] + many[1]).refuted
+    assert facts.equal(maximum(*(m - t for m in many[:12])) + t, maximum(*many[:12])).answer is not Answer.REFUTED
+    assert facts.integral(many[3] * many[5] / t**2).proved
+    assert time.perf_counter() - started < 4
