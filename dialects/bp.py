@@ -78,36 +78,46 @@ class ExprAttr(Symbolic):
 COMPONENTS = ("ops", "read", "write", "msg")
 
 
+class Vector(Symbolic):
+    """An attribute of named expressions in a fixed order; one that is zero is left out of the text."""
+
+    __slots__ = ()
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of the components, in order."""
+        return tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
+
+    @property
+    def components(self) -> tuple[Expr, ...]:
+        return tuple(getattr(self, name) for name in self.names())
+
+    def items(self) -> list[tuple[str, Expr]]:
+        """The names and values of the components that are not zero."""
+        return [(name, value) for name, value in zip(self.names(), self.components, strict=True) if value is not ZERO]
+
+    def expressions(self) -> Iterable[Expr]:
+        return self.components
+
+    def rewritten(self, rewrite: Rewriting) -> Attribute:
+        return type(self)(*map(rewrite, self.components))
+
+    def body_text(self) -> str:
+        return ", ".join(f"{name} = {value.text}" for name, value in self.items())
+
+
 @attrs.frozen(eq=False)
-class Work(Symbolic):
+class Work(Vector):
     """`#bp.work<ops = ..., read = ..., write = ..., msg = ...>`: exact work of one task on one rank.
 
-    `ops` counts arithmetic operations (a multiply-add is 2), `read` and `write` bytes moved, `msg` the logical bytes
-    of a
-    collective. A component that is zero is left out of the text.
+    `ops` counts arithmetic operations (a multiply-add is 2), `read` and `write` bytes moved, `msg` the logical bytes of a
+    collective.
     """
 
     ops: Expr
     read: Expr
     write: Expr
     msg: Expr
-
-    @property
-    def components(self) -> tuple[Expr, Expr, Expr, Expr]:
-        return (self.ops, self.read, self.write, self.msg)
-
-    def expressions(self) -> Iterable[Expr]:
-        return self.components
-
-    def rewritten(self, rewrite: Rewriting) -> Attribute:
-        return Work(*map(rewrite, self.components))
-
-    def items(self) -> list[tuple[str, Expr]]:
-        """The names and values of the components that are not zero."""
-        return [(name, value) for name, value in zip(COMPONENTS, self.components, strict=True) if value is not ZERO]
-
-    def body_text(self) -> str:
-        return ", ".join(f"{name} = {value.text}" for name, value in self.items())
 
     def pieces(self) -> Iterable[str | Attribute]:
         return (f"#bp.work<{self.body_text()}>",)

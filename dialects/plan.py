@@ -11,8 +11,8 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, Symbolic, Work
-from bpir.dialects.dist.parts import WorkClause
+from bpir.dialects.bp import ExprAttr, Vector, Work
+from bpir.dialects.dist.parts import Components
 from bpir.dialects.dist.tasks import PHASES
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
@@ -42,8 +42,8 @@ OBJECTIVES = RESOURCES
 
 
 @attrs.frozen(eq=False)
-class Resources(Symbolic):
-    """`#plan.resources<compute = ..., memory = ..., network = ...>`: projections of a task's work; a zero one is left out.
+class Resources(Vector):
+    """`#plan.resources<compute = ..., memory = ..., network = ...>`: projections of a task's work.
 
     compute = ops, memory = read + write (bytes), network = msg (bytes).
     """
@@ -51,20 +51,6 @@ class Resources(Symbolic):
     compute: Expr
     memory: Expr
     network: Expr
-
-    @property
-    def components(self) -> tuple[Expr, Expr, Expr]:
-        return (self.compute, self.memory, self.network)
-
-    def expressions(self) -> Iterable[Expr]:
-        return self.components
-
-    def rewritten(self, rewrite: Any) -> Attribute:
-        return Resources(*map(rewrite, self.components))
-
-    def body_text(self) -> str:
-        named = zip(RESOURCES, self.components, strict=True)
-        return ", ".join(f"{name} = {value.text}" for name, value in named if value is not ZERO)
 
     def pieces(self) -> Iterable[str | Attribute]:
         return (f"#plan.resources<{self.body_text()}>",)
@@ -153,7 +139,8 @@ class Buffer(OperationDeclaration):
 
     The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it,
     counted from 0; a
-    buffer lives at least from one to the other. `producers` write it, `consumers` read it.
+    buffer lives at least from one to the other. `producers` write it, `consumers` read it
+    (left out for a workspace, where every task without another buffer puts its values).
     """
 
     name = "plan.buffer"
@@ -163,7 +150,7 @@ class Buffer(OperationDeclaration):
         Clause("size", (Body("size", "bp_expr_body"),), optional=False, line=False),
         Clause("align", (Integers("alignment"),), optional=False, line=False),
         Clause("live", (Integers("live", True),), optional=False, line=False),
-        Clause("from", (Text("source"),), line=False),
+        Clause("from", (Text("source"),)),
         Clause("producers", (References("producers"),)),
         Clause("consumers", (References("consumers"),)),
     )
@@ -194,11 +181,11 @@ class Task(OperationDeclaration):
         SymbolName(),
         Word("kind", TASK_KINDS),
         Word("operation"),
-        Clause("from", (Text("source"),), line=False),
+        Clause("from", (Text("source"),)),
         Clause("phase", (Word("phase"),), line=False),
         Clause("after", (References("after"),)),
-        WorkClause(),
-        Clause("resources", (Body("resources", "plan_resources_body"),)),
+        Components("work", "work", "bp_work_body"),
+        Components("resources", "resources", "plan_resources_body"),
         Clause("matmul", (Body("matmul", "bp_expr_body"),)),
         Clause("reads", (References("reads"),)),
         Clause("writes", (References("writes"),)),

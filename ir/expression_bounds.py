@@ -93,6 +93,8 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
             least[atom] = bound
     # At the corner where every atom is as small as it can be, the value is the constant coefficient after the shift.
     corner = common_monomial(terms)
+    if strict:  # a factor that may be zero stays where it is seen
+        corner = monomial({atom: n for atom, n in corner.factors if n < 0 or atom.positive or least[atom] > 0})
     if any(n < 0 and not (atom.positive or least[atom] > 0) for atom, n in corner.factors):
         return False
     if sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms) > _SHIFTED_TERMS:

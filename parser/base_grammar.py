@@ -8,9 +8,10 @@ BASE = r"""
 module: top_items -> module
 top_items: -> nothing
     | top_items operation -> nothing
-    | top_items T_HASH "=" attribute -> top_attribute_alias
-    | top_items T_BANG "=" type -> top_type_alias
+    | top_items alias -> nothing
     | top_items T_METADATA -> nothing
+alias: T_HASH "=" attribute -> attribute_alias
+    | T_BANG "=" type -> type_alias
 
 operation: op_body -> operation
     | op_body location_trailing -> operation

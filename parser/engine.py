@@ -101,7 +101,7 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
                 if action is None:
                     action, kind, value, position, literal = _special(parser, row, token, position, end)
                     if action is None:
-                        raise parser.syntax_error(program, states, row, token)
+                        raise parser.syntax_error(program, states, row, token, finish)
             if action >= 0:
                 if action == ACCEPT:
                     return values[1]
@@ -146,7 +146,7 @@ def _special(parser: Any, row: dict[str | int, int], token: Any, position: int, 
     start = token.start(kind)
     text: str = parser.text
     parser.raw_start = start
-    if value[0] == ":" and len(value) > 1:  # `@a :: @b` may have blanks between the colons, or they are two tokens
+    if value[:1] == ":" and len(value) > 1:  # `@a :: @b` may have blanks between the colons, or they are two tokens
         if "::" in row:
             return row["::"], kind, "::", position, True
         return row.get(":"), kind, ":", start + 1, True

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.diagnostic import DiagnosticError, fail, note, suggestion
-from bpir.parser.lexer import PUNCTUATION, USER_WORDS, VALUE, WORD, is_word
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, fail, note, suggestion
+from bpir.parser.lexer import USER_WORDS, WORD, is_word
 from bpir.parser.lexer import END as END_CLASS
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ _LISTS = {
 
 
 def syntax_error(
-    parser: ParserState, program: Program, states: list[int], row: dict[str | int, int], token: Any
+    parser: ParserState, program: Program, states: list[int], row: dict[str | int, int], token: Any, finish: int
 ) -> DiagnosticError:
-    """The diagnostic for a token that no rule accepts here."""
+    """The diagnostic for a token that no rule accepts here; `finish` is the end of the token before it."""
     kind = token.lastindex
     text = token[kind]
     start = token.start(kind)
@@ -55,10 +55,9 @@ def syntax_error(
         message += suggestion(text, words)
         if "x" in accepted and re.fullmatch(r"x\w+", text):
             message += f"; the 'x' between dimensions needs blanks: write 'x {text[1:]}'"
-    elif kind == VALUE and "=" not in accepted and END_CLASS not in accepted:
-        pass
-    previous = _opening(program, states, accepted, parser)
-    return fail(message, span, *previous)
+    if finish and (kind == END_CLASS or parser.text.count("\n", finish, start) > 1):
+        span = parser.span(finish - 1, finish)  # far away: what is missing is missing after the last token
+    return fail(message, span, *_opening(parser, accepted))
 
 
 def _operation_names(accepted: list[str]) -> list[str]:
@@ -117,12 +116,8 @@ def _expected(program: Program, states: list[int], accepted: list[str | int]) ->
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " or " + shown[-1]
 
 
-def _opening(program: Program, states: list[int], accepted: list[str | int], parser: ParserState) -> list[Any]:
-    del program, states, accepted
+def _opening(parser: ParserState, accepted: list[str | int]) -> list[Diagnostic]:
     region = parser.regions[-1]
-    if len(parser.regions) > 1 and region.start:
-        return [note("inside the region that starts here", parser.span(region.start - 1, region.start))]
+    if len(parser.regions) > 1 and "}" in accepted:
+        return [note("the region that is open here starts there", parser.span(region.start - 1, region.start))]
     return []
-
-
-__all__ = ["PUNCTUATION", "syntax_error"]

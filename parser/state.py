@@ -71,10 +71,12 @@ class ParserState:
         message, place = describe_bad_token(self.text, offset, len(self.text))
         return fail(message, self.span(place, place + 1))
 
-    def syntax_error(self, program: Program, states: list[int], row: dict[str | int, int], token: Any) -> DiagnosticError:
+    def syntax_error(
+        self, program: Program, states: list[int], row: dict[str | int, int], token: Any, finish: int
+    ) -> DiagnosticError:
         from bpir.parser.errors import syntax_error  # imported when a user errs
 
-        return syntax_error(self, program, states, row, token)
+        return syntax_error(self, program, states, row, token, finish)
 
     # --- memos and bodies ---
 

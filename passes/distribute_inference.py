@@ -219,7 +219,10 @@ class _Distribution:
             span=operation.span,
         )
         self.out.append(state)
-        return self._compute(operation, layer, [*operands, *state.results], cache, "write").results
+        visible = self._compute(operation, layer, [*operands, *state.results], cache, "write").results
+        for value, operand in zip(visible, operands, strict=True):
+            value.name = f"{operand.name}_visible" if operand.name else None
+        return visible
 
     def _cached(self, value: Value) -> TensorType:
         type = value.type

@@ -235,8 +235,9 @@ def _moved(diagnostic: Diagnostic, within: Span) -> Diagnostic:
     """The diagnostic about a text of its own, placed where that text stands on the command line."""
     if diagnostic.span is None:
         return error(diagnostic.message, within, *diagnostic.notes)
-    start = within.start + diagnostic.span.start
-    return error(diagnostic.message, Span(within.source, start, within.start + diagnostic.span.end), *diagnostic.notes)
+    message = diagnostic.message.replace("the end of the file", "the end of the value")
+    span = Span(within.source, within.start + diagnostic.span.start, within.start + diagnostic.span.end)
+    return error(message, span, *diagnostic.notes)
 
 
 def spell(current: Pass) -> str:

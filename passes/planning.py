@@ -48,9 +48,10 @@ class _Buffer:
         }
         if self.source:
             properties["source"] = StringAttr(self.source)
-        if self.producers:
+        shared = self.role == "workspace"
+        if self.producers and not shared:
             properties["producers"] = symbols(self.producers)
-        if self.consumers:
+        if self.consumers and not shared:
             properties["consumers"] = symbols(self.consumers)
         return build("plan.buffer", properties=properties, span=block.span)
 

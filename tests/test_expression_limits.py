@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -39,10 +40,10 @@ def _nested(depth: int, by: Callable[[Expr, int], Expr]) -> Expr:
 
 def _max_of_sums(count: int) -> Expr:
     names = _symbols(count + 1)
-    return maximum(*(a * 2 - b for a, b in zip(names, names[1:], strict=False)))
+    return maximum(*(a * 2 - b for a, b in pairwise(names)))
 
 
-CASES = {
+CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "tower of powers": (lambda: constant(9) ** (constant(9) ** 9), "an exponent is too large"),
     "power of a number": (lambda: (constant(10) ** 1000) ** 5, "a power is too large"),
     "exponent of a symbol": (lambda: (x**1000) ** 2, "an exponent is too large"),
@@ -81,7 +82,7 @@ def test_bounds_answer_at_once(name: str) -> None:
     assert time.perf_counter() - started < 2
 
 
-SLOW = {
+SLOW: dict[str, Callable[[], object]] = {
     "sum at the limit": lambda: total(_symbols(10_000)).text,
     "product at the limit": lambda: total(_symbols(100)) * total(_symbols(200)[100:]),
     "binomial at the limit": lambda: (x + y) ** 1000,

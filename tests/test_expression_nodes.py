@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -212,7 +213,8 @@ def test_aligned_offsets_do_not_nest() -> None:
 def test_refusals() -> None:
     with pytest.raises(ExpressionError, match="max needs an argument"):
         maximum()
-    for act in (lambda: ceildiv(x, 0), lambda: floordiv(x, y - y)):
+    acts: list[Callable[[], Expr]] = [lambda: ceildiv(x, 0), lambda: floordiv(x, y - y)]
+    for act in acts:
         with pytest.raises(ExpressionError, match="division by zero"):
             act()
     with pytest.raises(ExpressionError, match="division by zero"):

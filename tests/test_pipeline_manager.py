@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source
-from bpir.ir.operation import Operation
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span
+from bpir.ir.operation import Block, Operation, Region
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
 from bpir.passes.levels import level_of
@@ -127,25 +127,33 @@ def test_the_time_is_counted_by_pass_and_verifier() -> None:
     assert "% of the total" in text
 
 
+def tree(*children: str | Operation) -> Operation:
+    """A module of empty operations with these names."""
+    operations = [Operation(c) if isinstance(c, str) else c for c in children]
+    return Operation("builtin.module", regions=[Region([Block([], operations)])])
+
+
 def test_a_module_of_two_levels_is_refused() -> None:
-    text = 'module {\n"plan.x"() : () -> ()\n"dist.y"() : () -> ()\n"queue.z"() : () -> ()\n}'
-    operation = parse_module(Source("f", text), allow_unregistered=True)
+    source = Source("f", "plan\ndist\n")
+    first = Operation("plan.x", span=Span(source, 0, 4))
+    second = Operation("dist.y", span=Span(source, 5, 9))
     with pytest.raises(DiagnosticError) as caught:
-        level_of(operation)
+        level_of(tree(first, tree(second), "queue.z"))
     message = caught.value.diagnostics[0].render()
-    assert message.startswith("f:3:1: error: a file holds operations of one level, found 'dist.y'")
-    assert "f:2:1: note: the first operation of level plan is here" in message
+    assert message.startswith("f:2:1: error: a file holds operations of one level, found 'dist.y'")
+    assert "f:1:1: note: the first operation of level plan is here" in message
 
 
 @pytest.mark.parametrize(
-    ("text", "level"),
+    ("module", "level"),
     [
-        ('"e.a"() : () -> ()', ""),
-        ('"plan.a"() : () -> ()', "plan"),
-        ('module { module { "plan.a"() : () -> () } }', "plan"),
-        ('"concrete.a"() : () -> ()\n"queue.b"() : () -> ()', "concrete"),
-        ('"e.a"() ({ "plan.a"() : () -> () }) : () -> ()', ""),  # not at the top
+        (tree("e.a"), ""),
+        (tree(), ""),
+        (tree("bp.symbols", "plan.a"), "plan"),
+        (tree(tree(tree("plan.a"))), "plan"),
+        (tree("concrete.a", "queue.b", "slot.c"), "concrete"),
+        (tree(Operation("e.a", regions=[Region([Block([], [Operation("plan.a")])])])), ""),  # not at the top
     ],
 )
-def test_the_level_is_that_of_the_top_operations(text: str, level: str) -> None:
-    assert level_of(parse_module(Source("f", text), allow_unregistered=True)) == level
+def test_the_level_is_that_of_the_top_operations(module: Operation, level: str) -> None:
+    assert level_of(module) == level

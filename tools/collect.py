@@ -62,7 +62,7 @@ def _parameters(module: Operation) -> dict[str, Expr]:
 
 
 def _work(work: WorkAttr | None, matmul: Expr) -> Work:
-    return Work(*work.components, matmul) if work is not None else Work()
+    return Work(work.ops, work.read, work.write, work.msg, matmul) if work is not None else Work()
 
 
 def _layer(name: str, phase: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
-from importlib import import_module
 
 from bpir import dialects, passes
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
@@ -13,17 +11,20 @@ from bpir.passes.base import Pass, options
 
 
 def list_passes() -> str:
-    """One line a pass: its name, its levels, its options, the first sentence of its documentation."""
-    rows = []
-    for name in passes.PASSES:
-        cls = passes.load_pass(name)
-        braced = "{" + " ".join(o.spelling for o in options(cls).values()) + "}"
-        rows.append((name, levels(cls), documentation(cls).partition("\n")[0], braced if len(braced) > 2 else ""))
-    name_width = max(len(row[0]) for row in rows)
-    level_width = max(len(row[1]) for row in rows)
+    """One line a pass: its name, its levels, its options, the first line of its documentation."""
+    rows = [(name, passes.load_pass(name)) for name in passes.PASSES]
+    name_width = max(len(name) for name, _ in rows)
+    level_width = max(len(levels(cls)) for _, cls in rows)
     return "".join(
-        f"{name:<{name_width}}  {level:<{level_width}}  {summary}  {braced}".rstrip() + "\n" for name, level, summary, braced in rows
+        f"{name:<{name_width}}  {levels(cls):<{level_width}}  {_braced(cls)}{documentation(cls).splitlines()[0]}\n"
+        for name, cls in rows
     )
+
+
+def _braced(cls: type[Pass]) -> str:
+    """The options of a pass, without what they take: that is for `--explain`."""
+    names = ["NAME=INTEGER..." if o.kind == "numbers" else o.name for o in options(cls).values()]
+    return "{" + " ".join(names) + "} " if names else ""
 
 
 def levels(cls: type[Pass]) -> str:
@@ -46,8 +47,7 @@ def explain(name: str) -> str:
     """
     if name in passes.PASSES:
         return _explain_pass(name)
-    for dialect in _dialects():
-        import_module(f"bpir.dialects.{dialect}")
+    _dialects()
     if name in DECLARATIONS:
         return f"{name} (operation)\n\n{documentation(type(DECLARATIONS[name]))}\n"
     known = [*passes.PASSES, *DECLARATIONS]
@@ -70,4 +70,5 @@ def documentation(cls: type[Pass] | type[OperationDeclaration]) -> str:
 
 
 def _dialects() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(dialects.__path__))
+    """The names of all dialects; they are loaded."""
+    return [name for name in dialects.available() if dialects.load(name)]

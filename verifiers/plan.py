@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from bpir.dialects.plan import live_of, names_of, symbol_of
+from bpir.dialects.plan import live_of, names_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
@@ -100,7 +100,7 @@ def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[s
     for name, holder in buffers.items():
         for field, expected in users[name].items():
             written = names_of(holder, field)
-            if set(written) != set(expected):
+            if set(written) != set(expected) and (written or text_of(holder, "role") != "workspace"):
                 wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
                 verb = "reads" if field == "consumers" else "writes"
                 findings.refuse(

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, Work
+from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
 from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece
 from bpir.ir.diagnostic import Span, fail
@@ -77,26 +77,26 @@ class CollectiveAxes(Property):
 
 
 @attrs.frozen(eq=False)
-class WorkClause(Property):
-    """`work <ops = ...,` with each further component on its own line: readable at any length, whatever the width."""
+class Components(Property):
+    """`work <ops = ...,` with each further component on a line of its own: readable at any length, never depending on a width."""
 
-    name: str = "work"
+    keyword: str
+    start: str
 
     def fragment(self, rule: str) -> Fragment:
-        return Fragment(
-            f'{rule}: "work" raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("bp_work_body", v[0])}
-        )
+        action = {rule + "_is": lambda c, v, s: c.body(self.start, v[0]), rule + "_absent": lambda c, v, s: None}
+        return Fragment(f'{rule}: "{self.keyword}" raw_angle -> {rule}_is\n    | -> {rule}_absent\n', action)
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         attribute = operation.properties.get(self.name)
-        if isinstance(attribute, Work):
+        if isinstance(attribute, Vector):
             yield "\n"
-            yield "work <"
+            yield f"{self.keyword} <"
             for index, (name, value) in enumerate(attribute.items()):
                 if index:
                     yield ","
                     yield "\n"
-                    yield "      "
+                    yield " " * (len(self.keyword) + 2)
                 yield f"{name} = {value.text}"
             yield ">"
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bpir.dialects import model as model
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
-from bpir.dialects.dist.parts import CollectiveAxes, MeshAxes, WorkClause
+from bpir.dialects.dist.parts import CollectiveAxes, Components, MeshAxes
 from bpir.dialects.model.base import Local, ModelOperation
 from bpir.ir.attributes import ArrayAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
@@ -112,7 +112,7 @@ class Compute(Task):
         Clause("phase", (Word("phase"),), optional=False, line=False),
         Clause("weights", (Body("weights", "bp_expr_body"),)),
         Clause("effects", (Words("effects"),)),
-        WorkClause(),
+        Components("work", "work", "bp_work_body"),
     )
     required = (*Task.required, "kind")
     optional = ("weights", "effects")
@@ -164,7 +164,7 @@ def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
         ResultTypes(),
         Clause("from", (Text("source"),), optional=False),
         Clause("phase", (Word("phase"),), optional=False, line=False),
-        WorkClause(),
+        Components("work", "work", "bp_work_body"),
     )
 
 

@@ -47,17 +47,17 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     if name is None:
         raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
     batch_axis, token_axis = (
-        as_expr(workload.get(field)) or _input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
+        as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
     )
-    context_axis = _context_axis(block)
-    context = as_expr(workload.get("context")) or context_axis
+    named = context_axis(block)
+    context = as_expr(workload.get("context")) or named
     if context is None:
         raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
     batch = as_expr(workload.get("batch")) or batch_axis
     substitution: dict[str, Expr] = {}
     for what, axis, value in (
         ("batch", batch_axis, batch),
-        ("context", context_axis or context, context),
+        ("context", named or context, context),
         ("token", token_axis, context if name == "prefill" else ONE),
     ):
         if axis is value:
@@ -69,7 +69,7 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     return Phase(name, context, substitution)
 
 
-def _input_axis(block: Operation, index: int) -> Expr:
+def input_axis(block: Operation, index: int) -> Expr:
     arguments = block.regions[0].blocks[0].arguments
     type = arguments[0].type if arguments else None
     if not isinstance(type, TensorType) or len(type.dims) <= index:
@@ -77,7 +77,7 @@ def _input_axis(block: Operation, index: int) -> Expr:
     return type.dims[index]
 
 
-def _context_axis(block: Operation) -> Expr | None:
+def context_axis(block: Operation) -> Expr | None:
     """The context that the block's operations name; None if they name none."""
     found: Expr | None = None
     for operation in block.body:

@@ -7,7 +7,7 @@
 "ext.first"() : () -> ()
 // -----
 // The next line is line 11.
-// ERROR: split.mlir:11:14: error:
+// ERROR: split.mlir:11:15: error:
 "ext.second"( : () -> ()
 // -----
 // CHECK-NEXT: // -----

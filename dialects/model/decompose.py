@@ -1,0 +1,131 @@
+"""A block as training sees it: one result for each linear, attention as its four parts, no KV cache."""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.base import group_of, layer_of
+from bpir.dialects.model.linear import shape_attribute, shapes_of
+from bpir.dialects.model.phases import context_axis, input_axis
+from bpir.dialects.model.sharding import lone_symbol
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Block, Operation, Region, Value
+
+_PARTS = ("query", "key", "value")
+
+
+def decompose(block: Operation) -> Operation:
+    """The block with every operation in the parts that training computes, keeps and differentiates.
+
+    Attention becomes scores, softmax, dropout of the probabilities (where it has dropout) and the product with V (Vaswani et al. 2017,
+    equation 1); a linear with several results becomes one for each, named after what reads it; the visible tokens are all tokens.
+    """
+    return _Decomposition(block).run()
+
+
+class _Decomposition:
+    def __init__(self, block: Operation) -> None:
+        self.block = block
+        self.values: dict[Value, Value] = {}
+        self.out: list[Operation] = []
+        self.substitution: dict[str, Expr] = {}
+        context, token = context_axis(block), input_axis(block, 1)
+        if context is not None and context is not token:
+            name = lone_symbol(context)
+            if name is None:
+                raise fail(f"the context '{context.text}' can't become the token axis '{token.text}'", block.span)
+            self.substitution[name] = token
+
+    def run(self) -> Operation:
+        old = self.block.regions[0].blocks[0]
+        arguments = [Value(self._type(a.type), name=a.name) for a in old.arguments]
+        self.values.update(zip(old.arguments, arguments, strict=True))
+        for operation in old.operations:
+            self._operation(operation)
+        return Operation(
+            self.block.name,
+            properties=dict(self.block.properties),
+            regions=[Region([Block(arguments, self.out)])],
+            span=self.block.span,
+            declaration=self.block.declaration,
+        )
+
+    def _type(self, type: object) -> TensorType:
+        assert isinstance(type, TensorType)
+        return type.rewritten(lambda expr: expr.substitute(self.substitution))
+
+    def _operation(self, operation: Operation) -> None:
+        operands = [self.values[v] for v in operation.operands]
+        if operation.name == "model.kv_append":
+            self.values.update(zip(operation.results, operands, strict=True))
+        elif operation.name == "model.attention":
+            self.values[operation.results[0]] = self._attention(operation, operands)
+        elif operation.name == "model.linear" and len(operation.results) > 1:
+            shapes = shapes_of(operation.properties["features"])
+            for index, (result, shape) in enumerate(zip(operation.results, shapes, strict=True)):
+                properties = {**operation.properties, "features": ArrayAttr((shape_attribute(shape),))}
+                layer = self._part(operation, result, index)
+                self.values[result] = self._add(operation, "linear", layer, operands, properties, result.name)
+        elif operation.name == "model.return":
+            self.out.append(Operation(operation.name, operands, span=operation.span, declaration=operation.declaration))
+        else:
+            kind = operation.name.partition(".")[2]
+            name = operation.results[0].name
+            self.values[operation.results[0]] = self._add(operation, kind, layer_of(operation), operands, operation.properties, name)
+
+    def _part(self, operation: Operation, result: Value, index: int) -> str:
+        """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number."""
+        for reader in self.block.body:
+            if reader.name in ("model.attention", "model.kv_append") and result in reader.operands:
+                names = _PARTS if reader.name == "model.attention" else _PARTS[1:]
+                return f"{group_of(layer_of(operation))}.{names[reader.operands.index(result)]}"
+        return f"{layer_of(operation)}.{index}"
+
+    def _attention(self, operation: Operation, operands: list[Value]) -> Value:
+        query, key, value = operands
+        group = group_of(layer_of(operation))
+        scores = self._add(operation, "batch_matmul", f"{group}.query_key", [query, key], {"transposed": UnitAttr()}, "scores")
+        probabilities = self._add(operation, "softmax", f"{group}.softmax", [scores], {}, "probabilities")
+        if "dropout" in operation.properties:
+            dropped = f"{group}.probability_dropout"
+            probabilities = self._add(operation, "dropout", dropped, [probabilities], {}, "dropped")
+        layer = f"{group}.probability_value"
+        return self._add(operation, "batch_matmul", layer, [probabilities, value], {}, operation.results[0].name)
+
+    def _add(
+        self,
+        source: Operation,
+        kind: str,
+        layer: str,
+        operands: list[Value],
+        properties: dict[str, Attribute],
+        name: str | None,
+    ) -> Value:
+        declaration = DECLARATIONS["model." + kind]
+        kept = {k: v for k, v in properties.items() if k != "context"}
+        kept = {k: self._properties(v) for k, v in kept.items()}
+        operation = Operation(
+            declaration.name,
+            operands,
+            properties={**kept, "layer": StringAttr(layer)},
+            span=source.span,
+            declaration=declaration,
+        )
+        types = declaration.infer(operation) or []
+        operation.results = [Value(t, operation, i, name) for i, t in enumerate(types)]
+        operation.attributes["source"] = source.properties["layer"]
+        self.out.append(operation)
+        return operation.results[0]
+
+    def _properties(self, value: Attribute) -> Attribute:
+        if isinstance(value, ExprAttr):
+            return ExprAttr(value.expr.substitute(self.substitution))
+        return value
+
+
+def origin_of(operation: Operation) -> str:
+    """The layer of the file's operation that a decomposed operation comes from."""
+    source = operation.attributes.get("source")
+    return source.value if isinstance(source, StringAttr) else layer_of(operation)

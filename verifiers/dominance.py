@@ -1,0 +1,146 @@
+"""SSA dominance: every use of a value is dominated by its definition.
+
+In a graph region (a module's, and those of operations without a declaration) the order inside the region does not matter. Blocks
+that cannot be reached from the entry are not checked, as in LLVM.
+"""
+
+from __future__ import annotations
+
+from bpir.ir.declaration import Report
+from bpir.ir.operation import Block, Operation, Region, Value
+
+
+def check_dominance(module: Operation, report: Report) -> None:
+    """Report each operand that does not dominate its use."""
+    checker = _Dominance()
+    for operation in module.walk():
+        for index, operand in enumerate(operation.operands):
+            if not checker.dominates(operand, operation):
+                notes = (report.note(operand.owner, "it is defined here"),) if isinstance(operand.owner, Operation) else ()
+                report.error(operation, f"operand {index} does not dominate this use", *notes)
+
+
+class _Dominance:
+    def __init__(self) -> None:
+        self._positions: dict[Block, dict[Operation, int]] = {}
+        self._trees: dict[Region, dict[Block, tuple[Block | None, int]]] = {}
+
+    def dominates(self, value: Value, user: Operation) -> bool:
+        """Whether the value is visible at the user: defined before it, in its region or in one around it."""
+        owner = value.owner
+        definition = owner if isinstance(owner, Block) else owner.parent if owner is not None else None
+        if definition is None:
+            return owner is not None and owner is not user
+        place: Operation | None = user
+        region = definition.parent
+        while place is not None and place.parent is not None and place.parent.parent is not region:
+            holder = place.parent.parent
+            place = holder.parent if holder is not None else None
+        if place is None or place.parent is None or region is None:
+            return False
+        block = place.parent
+        if isinstance(owner, Block):
+            return block is owner or self._block_dominates(region, owner, block)
+        if _is_graph(region):
+            return True
+        if place is owner:
+            return False  # the user is inside the operation that defines the value, or is it
+        if block is definition:
+            order = self._order(block)
+            return order[owner] < order[place] if owner is not None else False
+        return self._block_dominates(region, definition, block)
+
+    def _order(self, block: Block) -> dict[Operation, int]:
+        found = self._positions.get(block)
+        if found is None:
+            found = self._positions[block] = {operation: index for index, operation in enumerate(block.operations)}
+        return found
+
+    def _block_dominates(self, region: Region, above: Block, below: Block) -> bool:
+        if _is_graph(region) and len(region.blocks) == 1:
+            return True
+        tree = self._tree(region)
+        if below not in tree:
+            return True  # not reachable
+        if above not in tree:
+            return False
+        current: Block | None = below
+        depth = tree[above][1]
+        while current is not None and tree[current][1] > depth:
+            current = tree[current][0]
+        return current is above
+
+    def _tree(self, region: Region) -> dict[Block, tuple[Block | None, int]]:
+        """The immediate dominator and depth of each reachable block (Cooper, Harvey and Kennedy)."""
+        found = self._trees.get(region)
+        if found is None:
+            found = self._trees[region] = _dominator_tree(region)
+        return found
+
+
+def _is_graph(region: Region) -> bool:
+    declaration = region.parent.declaration if region.parent is not None else None
+    return declaration is None or declaration.graph_region
+
+
+def _dominator_tree(region: Region) -> dict[Block, tuple[Block | None, int]]:
+    order = _postorder(region)
+    number = {block: index for index, block in enumerate(order)}
+    predecessors: dict[Block, list[Block]] = {block: [] for block in order}
+    for block in order:
+        for successor in _successors(block):
+            if successor in predecessors:
+                predecessors[successor].append(block)
+    entry = region.blocks[0]
+    dominator: dict[Block, Block] = {entry: entry}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(order):
+            if block is entry:
+                continue
+            new: Block | None = None
+            for predecessor in predecessors[block]:
+                if predecessor not in dominator:
+                    continue
+                if new is None:
+                    new = predecessor
+                    continue
+                a, b = new, predecessor
+                while a is not b:
+                    while number[a] < number[b]:
+                        a = dominator[a]
+                    while number[b] < number[a]:
+                        b = dominator[b]
+                new = a
+            if new is not None and dominator.get(block) is not new:
+                dominator[block] = new
+                changed = True
+    tree: dict[Block, tuple[Block | None, int]] = {entry: (None, 0)}
+    for block in reversed(order):
+        if block is not entry and block in dominator:
+            parent = dominator[block]
+            tree[block] = (parent, tree[parent][1] + 1)
+    return tree
+
+
+def _successors(block: Block) -> list[Block]:
+    return block.operations[-1].successors if block.operations else []
+
+
+def _postorder(region: Region) -> list[Block]:
+    entry = region.blocks[0]
+    seen = {entry}
+    order: list[Block] = []
+    stack = [(entry, iter(_successors(entry)))]
+    while stack:
+        block, successors = stack[-1]
+        for successor in successors:
+            if successor not in seen and successor.parent is region:
+                seen.add(successor)
+                stack.append((successor, iter(_successors(successor))))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order

@@ -1,0 +1,107 @@
+"""Structural verification: what every module must satisfy, whatever its level.
+
+Dominance, successors and terminators, unique symbols, the rules of each declared operation, and written types that agree with the
+inferred ones. All errors are gathered, in the order of the text.
+"""
+
+from __future__ import annotations
+
+from bpir.ir.attributes import StringAttr
+from bpir.ir.declaration import DECLARATIONS, Report
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.operation import Operation, Region, types_of
+from bpir.verifiers.dominance import check_dominance
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Every structural error of a module, in the order of the text; none if it is well formed."""
+    report = Report()
+    for operation in module.walk():
+        _check_operation(operation, report)
+    check_dominance(module, report)
+    return sorted(report.diagnostics, key=lambda d: d.span.start if d.span is not None else -1)
+
+
+def _check_operation(operation: Operation, report: Report) -> None:
+    declaration = operation.declaration
+    if operation.successors:
+        block = operation.parent
+        if block is None or block.operations[-1] is not operation:
+            report.error(operation, "an operation with successors must be the last of its block")
+        elif any(successor.parent is not block.parent for successor in operation.successors):
+            report.error(operation, "a successor must be a block of the same region")
+    for region in operation.regions:
+        _check_region(operation, region, report)
+    if declaration is None:
+        return
+    before = len(report.diagnostics)
+    for name in declaration.required:
+        if name not in operation.properties:
+            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    if len(report.diagnostics) > before:
+        return
+    declaration.verify(operation, report)
+    if len(report.diagnostics) == before:
+        _check_inferred(operation, report)
+    if declaration.terminator and operation.parent is not None and operation.parent.operations[-1] is not operation:
+        report.error(operation, f"'{operation.name}' must be the last operation of its block")
+    if declaration.symbol_table:
+        _check_symbols(operation, report)
+
+
+def _check_region(operation: Operation, region: Region, report: Report) -> None:
+    declaration = operation.declaration
+    if declaration is not None and declaration.graph_region and len(region.blocks) > 1:
+        report.error(operation, f"a region of '{operation.name}' has at most one block")
+    if not region.blocks:
+        return
+    entry = region.blocks[0]
+    for block in region.blocks:
+        last = block.operations[-1] if block.operations else None
+        if last is None:
+            if len(region.blocks) > 1 or operation.name == "func.func":
+                report.error(operation, f"the block ^{block.name or 'bb0'} is empty: it needs an operation that ends it")
+            continue
+        if entry in last.successors:
+            report.error(operation, "the entry block of a region cannot be a successor")
+        ends = last.declaration is None or last.declaration.terminator
+        if not ends and (len(region.blocks) > 1 or operation.name == "func.func"):
+            report.error(last, f"'{last.name}' cannot end a block")
+
+
+def _check_symbols(operation: Operation, report: Report) -> None:
+    first: dict[str, Operation] = {}
+    for region in operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                name = child.properties.get("sym_name") or child.attributes.get("sym_name")
+                if not isinstance(name, StringAttr):
+                    continue
+                other = first.setdefault(name.value, child)
+                if other is not child:
+                    report.error(
+                        child,
+                        f"redefinition of symbol '@{name.value}'",
+                        report.note(other, "it is first defined here"),
+                    )
+
+
+def _check_inferred(operation: Operation, report: Report) -> None:
+    assert operation.declaration is not None
+    try:
+        inferred = operation.declaration.infer(operation)
+    except DiagnosticError as problem:
+        report.diagnostics.extend(problem.diagnostics)
+        return
+    if inferred is None:
+        return
+    written = types_of(operation.results)
+    if len(written) != len(inferred):
+        report.error(operation, f"'{operation.name}' has {len(inferred)} result(s), not {len(written)}")
+        return
+    for index, (type_, expected) in enumerate(zip(written, inferred, strict=True)):
+        if type_ is not expected:
+            report.error(operation, f"the type of result {index} is {type_}, but {expected} follows from the operands")
+
+
+__all__ = ["DECLARATIONS", "verify"]
