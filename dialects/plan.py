@@ -135,7 +135,7 @@ def _i64(value: int, span: Span) -> int:
 
 
 class Buffer(OperationDeclaration):
-    """`plan.buffer @attention.kv_cache : state<persistent> size <2*B*c*d*e*h/t> align 256 live [2, 3]`, then its tasks.
+    """`plan.buffer @attention.kv_cache : state<persistent> align 256 live [2, 3]`, then its size and tasks.
 
     The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it,
     counted from 0; a
@@ -147,9 +147,9 @@ class Buffer(OperationDeclaration):
     syntax = (
         SymbolName(),
         Role(),
-        Clause("size", (Body("size", "bp_expr_body"),), optional=False, line=False),
         Clause("align", (Integers("alignment"),), optional=False, line=False),
         Clause("live", (Integers("live", True),), optional=False, line=False),
+        Clause("size", (Body("size", "bp_expr_body"),), optional=False),
         Clause("from", (Text("source"),)),
         Clause("producers", (References("producers"),)),
         Clause("consumers", (References("consumers"),)),

@@ -90,6 +90,8 @@ def _body(suffix: str, body: str) -> Iterator[str]:
     for regex in re.findall(r"\{\{(.*?)\}\}", body) + re.findall(r"\[\[\$?\w+:(.*?)\]\]", body):
         if re.search(r"\\[dDwWsSbB]", regex):
             yield "regex class such as \\d: not POSIX; write [0-9]"
+        if regex.strip(" ") in ("+", "*"):
+            yield "regex of blanks: LLVM reads several as one; write one"
         if re.search(r"\(\?|[*+?}]\?", regex):
             yield "lookaround or lazy quantifier: not POSIX"
     for block in re.findall(r"\[\[(.*?)\]\]", re.sub(r"\{\{.*?\}\}", "", body)):

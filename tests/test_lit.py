@@ -65,6 +65,7 @@ RUN = "// RUN: bp-opt %s | FileCheck %s\n"
         (RUN + "// CHECK:", "empty check string"),
         (RUN + "// CHECK-LABEL: [[A:a]]", "variable in a LABEL"),
         (RUN + "// CHECK: {{\\d+}}", "regex class such as \\d: not POSIX; write [0-9]"),
+        (RUN + "// CHECK: a {{ +}}b", "regex of blanks: LLVM reads several as one; write one"),
         (RUN + "// CHECK: {{a+?}}", "lookaround or lazy quantifier: not POSIX"),
         (RUN + "// CHECK: [[#A:]]", "numeric block [[#A:]]: LLVM only"),
         (RUN + "// CHECK: [[1, 2]]", "[[1, 2]] is not a variable: write {{\\[\\[}}"),
