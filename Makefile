@@ -6,8 +6,9 @@ BIN := .venv/bin
 .PHONY: demo test lint
 
 demo: .venv/installed
-	$(BIN)/bp-opt examples/gpt3_decode.bpir --pass=distribute-inference --pass=plan-inference
-	$(BIN)/bp-opt examples/gpt3_decode.bpir --pass=distribute-inference --pass=plan-inference | $(BIN)/bp-report -
+	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference
+	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference | \
+	  $(BIN)/bp-report - --bind B=1 c=2048 t=8
 
 test: .venv/installed
 	$(BIN)/python -m pytest

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Iterable
 from types import ModuleType
 
 _loaded: dict[str, ModuleType | None] = {}
+_lock = threading.RLock()  # a module that another thread is importing has not declared everything yet
 _ALWAYS = ("builtin", "func")
 
 
@@ -18,15 +20,16 @@ def available() -> tuple[str, ...]:
 
 def load(name: str) -> bool:
     """Import the dialect `name` if there is one, and those that it uses; whether there is one."""
-    if name not in _loaded:
-        _loaded[name] = None
-        if name in available():
-            module = importlib.import_module(f"{__name__}.{name}")
-            if _declares(module, name):
-                _loaded[name] = module
-                for used in _uses(name):
-                    load(used)
-    return _loaded[name] is not None
+    with _lock:
+        if name not in _loaded:
+            _loaded[name] = None
+            if name in available():
+                module = importlib.import_module(f"{__name__}.{name}")
+                if _declares(module, name):
+                    _loaded[name] = module
+                    for used in _uses(name):
+                        load(used)
+        return _loaded[name] is not None
 
 
 def load_all(names: Iterable[str]) -> tuple[str, ...]:

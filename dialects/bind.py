@@ -60,6 +60,8 @@ def field_attribute(field: Field, value: Expr, span: Span | None) -> Attribute:
         DiagnosticError: the field takes one of some words, and this is none of them.
     """
     if not field.choices:
+        if not countable(value):
+            raise fail(f"'{field.name}' must be a positive integer, not {value.text}", span)
         return ExprAttr(value)
     if value.text not in field.choices:
         raise fail(
@@ -67,6 +69,17 @@ def field_attribute(field: Field, value: Expr, span: Span | None) -> Attribute:
             span,
         )
     return StringAttr(value.text)
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """The message for a field that the table does not have."""
+    names = tuple(known)
+    return f"unknown field '{name}'" + (suggestion(name, names) or f": the fields are {', '.join(names)}")
+
+
+def countable(value: Expr) -> bool:
+    """Whether the value of a field can be a number of sequences, tokens or ranks: a number must be a positive integer."""
+    return value.constant is None or (value.integer is not None and value.integer > 0)
 
 
 @attrs.frozen(eq=False)
@@ -82,7 +95,7 @@ class Fields(Property):
         def item(context: ParseContext, values: list[Any], span: Span) -> tuple[str, Attribute]:
             name, value = values
             if name not in known:
-                raise fail(f"unknown field '{name}'{suggestion(name, known)}", span)
+                raise fail(unknown_field(name, known), span)
             return name, field_attribute(known[name], value, span)
 
         def together(context: ParseContext, values: list[Any], span: Span) -> DictAttr:
@@ -117,11 +130,13 @@ class Binding(OperationDeclaration):
         for name, value in fields_of(operation).items():
             field = known.get(name)
             if field is None:
-                report.error(operation, f"unknown field '{name}'{suggestion(name, known)}")
+                report.error(operation, unknown_field(name, known))
             elif field.choices and not (isinstance(value, StringAttr) and value.value in field.choices):
                 report.error(operation, f"'{name}' must be one of {', '.join(field.choices)}")
             elif not field.choices and not isinstance(value, ExprAttr):
                 report.error(operation, f"'{name}' must be an expression (#bp.expr<...>)")
+            elif isinstance(value, ExprAttr) and not countable(value.expr):
+                report.error(operation, f"'{name}' must be a positive integer, not {value.expr.text}")
 
 
 class Workload(Binding):

@@ -23,6 +23,7 @@ from bpir.ir.declaration import (
     ATTRIBUTE_BODIES,
     GRAMMARS,
     TYPE_BODIES,
+    Action,
     Fragment,
     OperationDeclaration,
     ParseContext,
@@ -155,6 +156,7 @@ class RelationAttr(Symbolic):
         return (f"#bp.relation<{self.body_text()}>",)
 
 
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]\d*")
 
 
@@ -266,21 +268,31 @@ def expressions_in(attribute: Attribute) -> Iterable[Expr]:
 # ------------------------------------------------------------------------------------------------
 
 
-def _work_action(context: ParseContext, values: list[Any], span: Span) -> Work:
-    found: dict[str, Expr] = {}
-    for name, value, place in values:
-        if name not in COMPONENTS:
-            raise fail(f"unknown work component '{name}'{suggestion(name, COMPONENTS)}", place)
-        if name in found:
-            raise fail(f"work component '{name}' is given twice", place)
-        found[name] = value
-    return Work(*(found.get(name, ZERO) for name in COMPONENTS))
+def vector_action(cls: type[Vector], what: str) -> Action:
+    """The action of a body `name = expression, ...` that makes a vector; absent components are zero."""
+
+    def action(context: ParseContext, values: list[Any], span: Span) -> Any:
+        names = cls.names()
+        found: dict[str, Expr] = {}
+        for name, value, place in values:
+            if name not in names:
+                raise fail(f"unknown {what} '{name}'{suggestion(name, names)}", place)
+            if name in found:
+                raise fail(f"{what} '{name}' is given twice", place)
+            found[name] = value
+        return cls(*(found.get(name, ZERO) for name in names))
+
+    return action
 
 
 def _tensor_action(context: ParseContext, values: list[Any], span: Span) -> TensorType:
     dims, element, unreduced = values
     if not isinstance(element, Expr):
         raise AssertionError
+    for dim, _ in dims:
+        _require_size("dimension", dim, span)
+    if element.constant is not None and element.constant <= 0:
+        raise fail(f"the width of an element must be a positive number of bytes, not {element.text}", span)
     kind: Expr | Type = element
     if _ELEMENT.fullmatch(element.text):
         kind = _builtin_element(element.text)
@@ -296,8 +308,35 @@ def _builtin_element(text: str) -> Type:
     return IntegerType(int(match[2]), match[1]) if match else FloatType(text)
 
 
+def _require_size(what: str, expr: Expr, span: Span) -> None:
+    if expr.constant is not None and (expr.integer is None or expr.integer <= 0):
+        raise fail(f"a {what} must be a positive integer, not {expr.text}", span)
+
+
+def _shape_action(context: ParseContext, values: list[Any], span: Span) -> list[Expr]:
+    for dim in values:
+        _require_size("dimension", dim, span)
+    return list(values)
+
+
 def _glued(context: ParseContext, values: list[Any], span: Span) -> Any:
-    raise fail(f"the 'x' between dimensions needs blanks: write '{values[0].text} {re.sub('^x', 'x ', values[1])}'", span)
+    size, word = values[0].text, values[1]
+    if word.startswith("x"):
+        raise fail(f"the 'x' between dimensions needs blanks: write '{size} {re.sub('x', ' x ', word).strip()}'", span)
+    raise fail(f"expected 'x' or ',' after the dimension {size}, found '{word}': write '{size} x {word}' or '{size}*{word}'", span)
+
+
+def _no_element(context: ParseContext, values: list[Any], span: Span) -> Any:
+    raise fail("a !bp.tensor needs its element after the dimensions: a width in bytes (', e' or ', 2') or a type (', bf16')", span)
+
+
+def _no_relation(advice: str) -> Callable[[ParseContext, list[Any], Span], Any]:
+    def action(context: ParseContext, values: list[Any], span: Span) -> Any:
+        left, right = values
+        text = advice.format(left=left.text, right=right.text, below=(right - ONE).text)
+        raise fail(f"a relation is 'a = b', 'a | b' (a divides b) or 'a > b': write '{text}'", span)
+
+    return action
 
 
 def _relation_action(kind: str, swap: bool = False) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
@@ -318,32 +357,41 @@ bp_expr_body: expr -> bp_expr_body
 bp_work_body: (bp_work_item ("," bp_work_item)*)? -> bp_work_body
 bp_work_item: word "=" expr -> bp_work_item
 bp_tensor_body: bp_dims "," expr bp_unreduced -> bp_tensor_body
+    | bp_dims -> bp_no_element
 bp_dims: bp_dim ("x" bp_dim)* -> bp_list
 bp_dim: expr bp_axes -> bp_dim
     | expr word -> bp_glued
 bp_axes: symbol_name* -> bp_list
 bp_unreduced: "," "unreduced" "=" "{" word ("," word)* "}" -> bp_list
     | -> bp_list
-bp_shape_body: expr ("x" expr)* -> bp_list
+bp_shape_body: expr ("x" expr)* -> bp_shape
     | expr word -> bp_glued
 bp_relation_body: word expr "," expr -> bp_named_relation
 bp_relation: expr "=" expr -> bp_equal
     | expr "|" expr -> bp_divides
     | expr ">" expr -> bp_greater
+    | expr "<" expr -> bp_less
+    | expr ">" "=" expr -> bp_at_least
+    | expr "=" "=" expr -> bp_twice_equal
 bp_relations: bp_relation ("," bp_relation)* -> bp_list
 """,
         {
             "bp_expr_body": lambda c, v, s: ExprAttr(v[0]),
-            "bp_work_body": _work_action,
+            "bp_work_body": vector_action(Work, "work component"),
             "bp_work_item": lambda c, v, s: (v[0], v[1], s),
             "bp_tensor_body": _tensor_action,
             "bp_list": lambda c, v, s: list(v),
             "bp_dim": lambda c, v, s: (v[0], v[1]),
+            "bp_shape": _shape_action,
             "bp_glued": _glued,
+            "bp_no_element": _no_element,
             "bp_named_relation": _named_relation,
             "bp_equal": _relation_action("equal"),
             "bp_divides": _relation_action("divides"),
             "bp_greater": _relation_action("greater"),
+            "bp_less": _no_relation("{right} > {left}"),
+            "bp_at_least": _no_relation("{left} > {below}"),
+            "bp_twice_equal": _no_relation("{left} = {right}"),
         },
     )
 ]
@@ -426,10 +474,22 @@ class Symbols(OperationDeclaration):
 
     def verify(self, operation: Operation, report: Report) -> None:
         seen = set()
-        for name in strings(operation.properties.get("symbols")):
+        names = operation.properties.get("symbols")
+        if not isinstance(names, ArrayAttr) or len(strings(names)) != len(names.values):
+            report.error(operation, "'symbols' must be an array of strings")
+        _check_relations(operation, report)
+        for name in strings(names):
+            if not _IDENTIFIER.fullmatch(name):
+                report.error(operation, f"'{name}' can't be a symbol: a symbol is a word of letters, digits and underscores")
             if name in seen:
                 report.error(operation, f"symbol '{name}' is declared twice")
             seen.add(name)
+
+
+def _check_relations(operation: Operation, report: Report) -> None:
+    relations = operation.properties.get("relations", ArrayAttr(()))
+    if not isinstance(relations, ArrayAttr) or not all(isinstance(v, RelationAttr) for v in relations.values):
+        report.error(operation, "'relations' must be an array of #bp.relation<...>")
 
 
 class Assume(OperationDeclaration):
@@ -438,6 +498,9 @@ class Assume(OperationDeclaration):
     name = "bp.assume"
     syntax = (Relations(),)
     required = ("relations",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        _check_relations(operation, report)
 
 
 class Bind(OperationDeclaration):

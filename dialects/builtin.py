@@ -32,6 +32,9 @@ class ModuleAttributes(Part):
             yield dictionary(operation.attributes.items())
 
 
+VISIBILITIES = ("public", "private", "nested")
+
+
 class Module(OperationDeclaration):
     """A container of operations: `module @name attributes {...} {...}`. Its region is a graph region."""
 
@@ -54,6 +57,9 @@ class Module(OperationDeclaration):
         for key in ("sym_name", "sym_visibility"):
             if key in operation.properties and not isinstance(operation.properties[key], StringAttr):
                 report.error(operation, f"'{key}' of a module is a string")
+        visibility = operation.properties.get("sym_visibility")
+        if isinstance(visibility, StringAttr) and visibility.value not in VISIBILITIES:
+            report.error(operation, f"the visibility of a symbol is {', '.join(VISIBILITIES)}, not '{visibility.value}'")
         for key in operation.attributes:
             if "." not in key:
                 report.error(operation, f"attributes of a module have a dialect's prefix, as in 'bp.{key}', not '{key}'")

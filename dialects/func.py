@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bpir.ir.attributes import FunctionType, StringAttr
+from bpir.dialects.builtin import VISIBILITIES
+from bpir.ir.attributes import ArrayAttr, DictAttr, FunctionType, StringAttr
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.operation import Operation, types_of
 
@@ -22,17 +23,38 @@ class Function(OperationDeclaration):
             return
         if not isinstance(operation.properties.get("sym_name"), StringAttr):
             report.error(operation, "'sym_name' of a function is a string")
+        visibility = operation.properties.get("sym_visibility")
+        shown = visibility.value if isinstance(visibility, StringAttr) else "public"
+        if shown not in VISIBILITIES or (visibility is not None and not isinstance(visibility, StringAttr)):
+            report.error(operation, f"the visibility of a symbol is one of {', '.join(VISIBILITIES)}")
+        for key, count in (("arg_attrs", len(type_.inputs)), ("res_attrs", len(type_.results))):
+            _check_argument_attributes(operation, key, count, report)
         if operation.operands or operation.results or operation.successors:
             report.error(operation, "a function has no operands, results or successors")
         if len(operation.regions) != 1:
             report.error(operation, "a function has one region")
-        elif operation.regions[0].blocks:
+        elif not operation.regions[0].blocks:
+            if shown == "public":
+                report.error(operation, "a function without a body is private or nested")
+        else:
             arguments = types_of(operation.regions[0].blocks[0].arguments)
             if arguments != type_.inputs:
                 report.error(
                     operation,
                     f"the entry block of a function takes the arguments of its type: {', '.join(t.text for t in type_.inputs) or 'none'}",
                 )
+
+
+def _check_argument_attributes(operation: Operation, key: str, count: int, report: Report) -> None:
+    attribute = operation.properties.get(key)
+    if attribute is None:
+        return
+    if not isinstance(attribute, ArrayAttr) or not all(isinstance(v, DictAttr) for v in attribute.values):
+        report.error(operation, f"'{key}' of a function is an array of dictionaries")
+    elif len(attribute.values) != count:
+        report.error(operation, f"'{key}' of a function has {count} dictionaries here, not {len(attribute.values)}")
+    elif any("." not in name for v in attribute.values if isinstance(v, DictAttr) for name, _ in v.entries):
+        report.error(operation, f"attributes in '{key}' have a dialect's prefix")
 
 
 class Return(OperationDeclaration):

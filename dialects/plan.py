@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, Vector, Work
+from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
 from bpir.dialects.dist.parts import Components
-from bpir.dialects.dist.tasks import PHASES
+from bpir.dialects.dist.tasks import PHASES, MemoryFacts
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
@@ -61,21 +61,10 @@ def resources_of_work(work: Work) -> Resources:
     return Resources(work.ops, work.read + work.write, work.msg)
 
 
-def _resources_action(context: ParseContext, values: list[Any], span: Span) -> Resources:
-    found: dict[str, Expr] = {}
-    for name, value, place in values:
-        if name not in RESOURCES:
-            raise fail(f"unknown resource '{name}'{suggestion(name, RESOURCES)}", place)
-        if name in found:
-            raise fail(f"resource '{name}' is given twice", place)
-        found[name] = value
-    return Resources(*(found.get(name, ZERO) for name in RESOURCES))
-
-
 GRAMMARS["plan"] = [
     Fragment(
         'plan_resources_body: (bp_work_item ("," bp_work_item)*)? -> plan_resources_body\n',
-        {"plan_resources_body": _resources_action},
+        {"plan_resources_body": vector_action(Resources, "resource")},
     )
 ]
 ATTRIBUTE_BODIES["plan.resources"] = "plan_resources_body"
@@ -185,7 +174,7 @@ class Task(OperationDeclaration):
         Clause("phase", (Word("phase"),), line=False),
         Clause("after", (References("after"),)),
         Components("work", "work", "bp_work_body"),
-        Components("resources", "resources", "plan_resources_body"),
+        Components("resources", "resources", "plan_resources_body", optional=True),
         Clause("matmul", (Body("matmul", "bp_expr_body"),)),
         Clause("reads", (References("reads"),)),
         Clause("writes", (References("writes"),)),
@@ -231,6 +220,21 @@ class Objective(OperationDeclaration):
                 report.error(operation, f"unknown resource '{word}'{suggestion(word, OBJECTIVES)}")
         if len(set(words)) != len(words):
             report.error(operation, "an objective names a resource twice")
+
+
+class Memory(MemoryFacts):
+    """`plan.memory "attention.query" dropped [activation]`, then the bytes: the memory facts of a layer, as distribution found them."""
+
+    name = "plan.memory"
+    syntax = MemoryFacts.parts
+
+
+class BlockActivations(OperationDeclaration):
+    """`plan.activations "block"`, then the bytes: the activations of a block."""
+
+    name = "plan.activations"
+    syntax = (Text("layer"), Components("facts", "holds", "dist_activations_body"))
+    required = ("layer", "facts")
 
 
 def text_of(operation: Operation, name: str) -> str:

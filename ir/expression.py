@@ -156,13 +156,15 @@ def _scaled_node(kind: str, argument: Expr) -> list[Expr] | None:
     ((m, c),) = argument.terms.items()
     if c < 0:
         return None
-    for atom, n in m.factors:
-        if atom.kind == kind and n == 1:
-            rest = {a: k for a, k in m.factors if a is not atom}
-            if all(a.lower is not None and a.lower >= 0 for a in rest):
-                factor = intern({monomial(rest): c}, argument.denominator)
-                return [factor * a for a in atom.arguments]
-    return None
+    nodes = [(atom, n) for atom, n in m.factors if atom.kind == kind]
+    if len(nodes) != 1 or nodes[0][1] != 1:
+        return None  # of a product of two nodes neither is the one to take apart
+    node = nodes[0][0]
+    rest = {atom: n for atom, n in m.factors if atom is not node}
+    if not all(atom.lower is not None and atom.lower >= 0 for atom in rest):
+        return None
+    factor = intern({monomial(rest): c}, argument.denominator)
+    return [factor * a for a in node.arguments]
 
 
 def _undominated(kind: str, arguments: Sequence[Expr]) -> list[Expr]:

@@ -47,6 +47,7 @@ class Operation:
     span: Span | None = attrs.field(default=None, repr=False)
     declaration: OperationDeclaration | None = attrs.field(default=None, repr=False)
     parent: Block | None = attrs.field(default=None, repr=False)
+    metadata: str = attrs.field(default="", repr=False)  # a root's `{-# ... #-}` section, as it was written
 
     def __attrs_post_init__(self) -> None:
         for index, result in enumerate(self.results):
@@ -121,6 +122,7 @@ def clone(operation: Operation, values: dict[Value, Value] | None = None) -> Ope
             old.location,
             old.span,
             old.declaration,
+            metadata=old.metadata,
         )
         values.update(zip(old.results, new.results, strict=True))
         pending.append((old, new))

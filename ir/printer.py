@@ -55,6 +55,8 @@ class _Printer:
         else:
             self.drive(self.operation(root, ""))
             self.out.append("\n")
+        if root.metadata:
+            self.out.append(f"\n{root.metadata}\n")
         return "".join(self.out)
 
     def drive(self, first: str | Iterator[_Step]) -> None:
@@ -95,7 +97,8 @@ class _Printer:
         if operation.successors:
             text += "[" + ", ".join(self.names.blocks.get(b, "^<unknown>") for b in operation.successors) + "]"
         if operation.properties:
-            text += f" <{self._dictionary(operation.properties)}>"
+            free = operation.properties.get("")  # any attribute, of an operation without a declaration
+            text += f" <{self._dictionary(operation.properties) if free is None else self._text(free)}>"
         return text
 
     def _tail(self, operation: Operation) -> str:

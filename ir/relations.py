@@ -133,7 +133,7 @@ class Facts:
         if left is right:
             return proved(reason)
         if has_nodes(left, right):
-            left, right = simplify(self._system, left), simplify(self._system, right)
+            left, right = self._simplified(left), self._simplified(right)
             if left is right:
                 return proved(reason)
         nodes = has_nodes(left, right)
@@ -141,9 +141,9 @@ class Facts:
             witness = self._witness(lambda values: a.evaluate(values) != b.evaluate(values), a, b, limit=limit)
             if witness is not None:
                 return refuted(witness, self._values_text(a, b, witness))
-            if limit and equal_by_cases(left, right):
+            if limit and _shows(lambda: equal_by_cases(left, right)):
                 return proved(f"{reason}, by cases of max and min")
-        if nodes and equal_by_sympy(left, right):
+        if nodes and _shows(lambda: equal_by_sympy(left, right)):
             return proved(f"{reason}, by sympy")
         return unknown("the normal forms differ, and no witness was found")
 
@@ -165,8 +165,8 @@ class Facts:
         if isinstance(by_system, Verdict):
             return by_system
         value, _, reason = by_system
-        value = simplify(self._system, value)
-        if is_integral(self._system, value):
+        value = self._simplified(value)
+        if _shows(lambda: is_integral(self._system, value)):
             return proved(reason)
         witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
         if witness is not None:
@@ -182,12 +182,15 @@ class Facts:
         return self.integral(b / a)
 
     def _order(self, a: Expr, b: Expr, strict: bool) -> Verdict:
-        by_system = self._enter(a - b)
+        try:
+            by_system = self._enter(a - b)
+        except ExpressionError as error:
+            return unknown(f"the difference is too large: {error}")
         if isinstance(by_system, Verdict):
             return by_system
         difference, _, reason = by_system
-        difference = simplify(self._system, difference)
-        if is_nonnegative(self._system, difference, strict):
+        difference = self._simplified(difference)
+        if _shows(lambda: is_nonnegative(self._system, difference, strict)):
             return proved(reason)
         if strict:
             false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
@@ -209,6 +212,12 @@ class Facts:
             return unknown(f"the relations cannot be applied: {error}")
         used = system.used([*a.symbols, *b.symbols])
         return left, right, "normal form under " + ", ".join(used) if used else "normal form"
+
+    def _simplified(self, expr: Expr) -> Expr:
+        try:
+            return simplify(self._system, expr)
+        except ExpressionError:  # a step exceeds a bound
+            return expr
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
         names = sorted({name for expr in exprs for name in expr.symbols})
@@ -242,6 +251,14 @@ class Facts:
                     break
         # the longest product first, so that a part of it is not taken away before
         return sorted(rules, key=lambda rule: (-_length(rule[0]), rule[0].key, rule[2].text))
+
+
+def _shows(proof: Callable[[], bool]) -> bool:
+    """Whether the proof succeeds; a case that divides by zero or exceeds a bound proves nothing."""
+    try:
+        return proof()
+    except ExpressionError:
+        return False
 
 
 def _rule(name: Expr, value: Expr) -> tuple[Monomial, Coefficient, Atom] | None:

@@ -14,7 +14,7 @@ expanded into 2^k alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -58,6 +58,10 @@ class Part:
         """The properties that this part sets."""
         return ()
 
+    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
+        """The properties of this part that are not what it sets, each with what is expected: generic form can say anything."""
+        return ()
+
 
 def alternative(rule: str, text: str, action: Action, optional: bool = False) -> Fragment:
     """A rule with one alternative, or that and an empty one whose value is ABSENT."""
@@ -92,9 +96,23 @@ class Property(Part):
         """The custom spelling of the attribute."""
         raise NotImplementedError
 
+    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
+        attribute = properties.get(self.name)
+        expected = self.expected(attribute) if attribute is not None else ""
+        return ((self.name, expected),) if expected else ()
+
+    def expected(self, attribute: Attribute) -> str:
+        """What the attribute should be; empty if it is."""
+        return ""
+
+
+class _String(Property):
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, StringAttr) else "a string"
+
 
 @attrs.frozen(eq=False)
-class SymbolName(Property):
+class SymbolName(_String):
     """`@name`: the symbol that the operation defines."""
 
     name: str = "sym_name"
@@ -118,9 +136,12 @@ class Reference(Property):
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         yield attribute
 
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, SymbolRefAttr) else "a symbol (@name)"
+
 
 @attrs.frozen(eq=False)
-class Text(Property):
+class Text(_String):
     """`"text"`"""
 
     def fragment(self, rule: str) -> Fragment:
@@ -132,7 +153,7 @@ class Text(Property):
 
 
 @attrs.frozen(eq=False)
-class Word(Property):
+class Word(_String):
     """A bare word, one of `choices` (any word if there are none); stored as a string."""
 
     choices: tuple[str, ...] = ()
@@ -165,6 +186,10 @@ class References(Property):
         assert isinstance(attribute, ArrayAttr)
         yield "[" + ", ".join(v.text for v in attribute.values) + "]"
 
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, ArrayAttr) and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
+        return "" if good else "an array of symbols (@name)"
+
 
 @attrs.frozen(eq=False)
 class Words(Property):
@@ -178,6 +203,10 @@ class Words(Property):
         assert isinstance(attribute, ArrayAttr)
         yield "[" + ", ".join(v.value for v in attribute.values if isinstance(v, StringAttr)) + "]"
 
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, ArrayAttr) and all(isinstance(v, StringAttr) for v in attribute.values)
+        return "" if good else "an array of strings"
+
 
 @attrs.frozen(eq=False)
 class Flag(Property):
@@ -190,6 +219,9 @@ class Flag(Property):
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         yield self.keyword or self.name
+
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, UnitAttr) else "unit"
 
 
 @attrs.frozen(eq=False)
@@ -229,6 +261,9 @@ class Clause(Part):
         if value is not ABSENT:
             for part, item in zip(self.parts, value, strict=True):
                 part.read(item, draft)
+
+    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
+        return [found for part in self.parts for found in part.wrong(properties)]
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         inner = [piece for part in self.parts for piece in part.pieces(operation)]
@@ -271,13 +306,16 @@ class ResultTypes(Part):
 
     opening: str = ":"
     inferred: bool = False
+    optional: bool = False  # the operation may have no result
 
     def fragment(self, rule: str) -> Fragment:
-        return alternative(rule, f'"{self.opening}" type_list', _first, optional=self.inferred)
+        return alternative(rule, f'"{self.opening}" type_list', _first, optional=self.inferred or self.optional)
 
     def read(self, value: Any, draft: Draft) -> None:
         if value is not ABSENT:
             draft.result_types = list(value)
+        elif self.optional:
+            draft.result_types = []
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         if self.inferred or not operation.results:

@@ -23,13 +23,17 @@ def parse_module(source: Source, *, allow_unregistered: bool = False) -> Operati
     from bpir.ir.operation import Block, Operation, Region
     from bpir.parser.entry import parse
 
-    operations = parse(source, "module", allow_unregistered)
+    operations, metadata = parse(source, "module", allow_unregistered)
     if len(operations) == 1 and operations[0].name == "builtin.module":
         root: Operation = operations[0]
         root.parent = None
+        root.metadata = metadata
         return root
     return Operation(
-        "builtin.module", regions=[Region([Block([], operations)])], declaration=DECLARATIONS["builtin.module"]
+        "builtin.module",
+        regions=[Region([Block([], operations)])],
+        declaration=DECLARATIONS["builtin.module"],
+        metadata=metadata,
     )
 
 

@@ -17,6 +17,7 @@ from bpir.parser.state import ParserState
 
 _DIVISIONS = ("mod", "floordiv", "ceildiv")
 _LIMIT = 1 << 63
+_MAXIMUM_TOKENS = 5000
 
 
 class Affine(NamedTuple):
@@ -49,7 +50,7 @@ def affine_symbol_call(p: ParserState, v: list[Any], start: int, end: int) -> Af
 
 
 def _wrapped(expression: Affine, level: int) -> list[str | tuple[str, int]]:
-    if expression.level <= level and (expression.value is None or expression.value >= 0):
+    if expression.level <= level:
         return expression.tokens
     return ["(", *expression.tokens, ")"]
 
@@ -79,15 +80,15 @@ def affine_binary(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
     elif operator in _DIVISIONS:
         if right.value is None:
             checks.append((right.names, None, start, end))
-        elif right.value <= 0:
-            raise fail(f"the right side of '{operator}' must be positive", place)
     names = [*left.names, *right.names]
-    value = None
-    if left.value is not None and right.value is not None:
+    folds = operator not in _DIVISIONS or (right.value or 0) > 0
+    if left.value is not None and right.value is not None and folds:
         value = _constant(left.value, operator, right.value)
         if not -_LIMIT <= value < _LIMIT:
             raise fail("the value of this affine expression does not fit in 64 bits", place)
         return Affine([str(value)], value, [], checks, 0)
+    if len(left.tokens) + len(right.tokens) > _MAXIMUM_TOKENS:
+        raise fail("this affine expression is too large", place)
     tokens = [*_wrapped(left, level), f" {operator} ", *_wrapped(right, level - 1)]
     return Affine(tokens, None, names, checks, level)
 
@@ -165,8 +166,7 @@ def affine_set(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     for left, relation, right in v[5] if isinstance(v[5], list) else []:
         texts = [_text(p, side, names, dimensions) for side in (left, right)]
         constraints.append(f"{texts[0]} {relation} {texts[1]}")
-    if not constraints:
-        raise fail("an affine_set has at least one constraint", p.span(start, end))
+    constraints = constraints or ["0 == 0"]
     return AffineAttr("affine_set", f"{head} : ({', '.join(constraints)})", len(v[2][0]))
 
 

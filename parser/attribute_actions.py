@@ -153,28 +153,24 @@ def entry(p: ParserState, v: list[Any], start: int, end: int) -> tuple[str, Attr
     return key, v[2] if len(v) == 3 else UnitAttr(), start
 
 
-def properties(p: ParserState, v: list[Any], start: int, end: int) -> DictAttr:
-    found: DictAttr = v[1]
+def properties(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
+    found: Attribute = v[1]
     return found
 
 
 def symbol_name(p: ParserState, v: list[Any], start: int, end: int) -> str:
-    return _symbol(p, v[0], start)
-
-
-def _symbol(p: ParserState, token: str, start: int) -> str:
-    name = symbol_of(token)
+    name = symbol_of(v[0])
     if not name:
-        raise fail("a symbol's name cannot be empty", p.span(start, start + len(token)))
+        raise fail("a symbol's name cannot be empty", p.span(start, end))
     return name
 
 
 def symbol_first(p: ParserState, v: list[Any], start: int, end: int) -> list[str]:
-    return [_symbol(p, v[0], start)]
+    return [symbol_of(v[0])]
 
 
 def symbol_more(p: ParserState, v: list[Any], start: int, end: int) -> list[str]:
-    v[0].append(_symbol(p, v[2], end - len(v[2])))
+    v[0].append(symbol_of(v[2]))
     found: list[str] = v[0]
     return found
 
@@ -198,7 +194,7 @@ def hash_attribute(p: ParserState, v: list[Any], start: int, end: int) -> Attrib
         if typed:
             raise fail("an alias takes no type", p.span(start, end))
         return alias
-    dialect = name[1:].partition(".")[0]
+    dialect = p.dialect_of(name, "attribute", start)
     if dialect in OURS:
         if typed:
             raise fail(f"'{name}' takes no type", p.span(start, end))
@@ -216,7 +212,11 @@ def hash_attribute(p: ParserState, v: list[Any], start: int, end: int) -> Attrib
 
 
 def distinct(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
-    return DistinctAttr(integer(p, [v[2]], start, end), v[5] if len(v) == 7 else None)
+    number_ = integer(p, [v[2]], start, end)
+    value = v[5] if len(v) == 7 else None
+    if p.distinct.setdefault(number_, value) is not value:
+        raise fail(f"distinct[{number_}] stands for another attribute before", p.span(start, end))
+    return DistinctAttr(number_, value)
 
 
 def strided(symbols: tuple[str, ...]) -> RawAction:

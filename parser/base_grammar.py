@@ -9,7 +9,7 @@ module: top_items -> module
 top_items: -> nothing
     | top_items operation -> nothing
     | top_items alias -> nothing
-    | top_items T_METADATA -> nothing
+    | top_items T_METADATA -> metadata
 alias: T_HASH "=" attribute -> attribute_alias
     | T_BANG "=" type -> type_alias
 
@@ -33,7 +33,7 @@ successors: "[" block_uses "]" -> second
 block_uses: block_use -> first_item
     | block_uses "," block_use -> append
 block_use: T_CARET -> block_use
-op_properties: "<" dictionary ">" -> properties
+op_properties: "<" attribute ">" -> properties
 op_attributes: dictionary
 op_type: function_type
 regions: "(" region_list ")" -> second
@@ -49,8 +49,10 @@ block_label: T_CARET ":" -> block_label
     | T_CARET "(" block_arguments ")" ":" -> block_label
 block_arguments: block_argument -> first_item
     | block_arguments "," block_argument -> append
-block_argument: T_VALUE ":" type -> block_argument
-    | T_VALUE ":" type location_trailing -> block_argument
+block_argument: block_argument_name ":" type -> block_argument
+    | block_argument_name ":" type location_trailing -> block_argument
+block_argument_name: T_VALUE
+    | T_VALUE T_NUMBERED -> first
 
 entry_region: "{" entry_open region_items "}" -> region
     | "(" entry_open ")" "{" region_items "}" -> region
@@ -103,12 +105,12 @@ attribute: number -> number_attribute
     | symbol_ref
     | T_HASH -> hash_attribute
     | T_HASH ":" type -> hash_attribute
+    | T_NUMBERED -> hash_attribute
     | "dense" "<" ">" ":" type -> dense
     | "dense" "<" literal ">" ":" type -> dense
     | "sparse" "<" ">" ":" type -> sparse
     | "sparse" "<" literal "," literal ">" ":" type -> sparse
     | "dense_resource" "<" T_WORD ">" ":" type -> resource
-    | "dense_resource" "<" T_STRING ">" ":" type -> resource
     | "array" "<" type ">" -> dense_array
     | "array" "<" type ":" literals ">" -> dense_array
     | "affine_map" "<" affine_header ARROW "(" [affine_exprs] ")" ">" -> affine_map
@@ -202,6 +204,15 @@ expr_atom: T_INTEGER -> expr_integer
 expr_arguments: expr -> first_item
     | expr_arguments "," expr -> append
 
+metadata_body: -> nothing
+    | metadata_entries -> metadata_entries
+metadata_entries: metadata_entry -> first_item
+    | metadata_entries "," metadata_entry -> append
+metadata_entry: T_WORD ":" "{" "}" -> metadata_entry
+    | T_WORD ":" "{" metadata_entries "}" -> metadata_entry
+    | T_WORD ":" T_STRING -> metadata_entry
+    | T_WORD ":" T_WORD -> metadata_entry
+
 only_expr: expr
 only_type: type
 only_attribute: attribute
@@ -213,4 +224,4 @@ KIND_MEMREF: "memref"
 KEY_TRUE: "true"
 KEY_FALSE: "false"
 """
-BASE_STARTS = ("module", "only_expr", "only_type", "only_attribute")
+BASE_STARTS = ("module", "only_expr", "only_type", "only_attribute", "metadata_body")

@@ -45,10 +45,15 @@ def syntax_error(
     accepted = _accepted(program, states, row)
     words = [key for key in accepted if isinstance(key, str) and is_word(key)]
     operations = [word for word in words if word in DECLARATIONS or word == "module"]
+    if kind == WORD and operations and text in DECLARATIONS:
+        return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
     if kind == WORD and operations and "." in text:
         return fail(f"unknown operation '{text}'{suggestion(text, _operation_names(operations))}", span)
     if kind == WORD and operations and len(operations) == len(words):
         return fail(f"unknown operation '{text}'{suggestion(text, _operation_names(operations))}", span)
+    if kind == END_CLASS and start < len(parser.text):
+        text, kind = parser.text[start], WORD  # the end of a body: the bracket that closes it
+        span = parser.span(start, start + 1)
     found = "the end of the file" if kind == END_CLASS else f"'{_shown(text)}'"
     message = f"expected {_expected(program, states, accepted)}, found {found}"
     if kind == WORD:

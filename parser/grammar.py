@@ -54,6 +54,7 @@ from bpir.parser.engine import Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
 from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
 from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
+from bpir.parser.metadata_actions import METADATA_ACTIONS
 from bpir.parser.operation_actions import OPERATION_ACTIONS, OPERATION_FACTORIES, custom, custom_open
 from bpir.parser.state import ParserState
 from bpir.parser.tables import Rule, Tables, tables
@@ -73,6 +74,7 @@ _RAW_ACTIONS: dict[str, RawAction] = {
     **AFFINE_ACTIONS,
     **LOCATION_ACTIONS,
     **EXPRESSION_ACTIONS,
+    **METADATA_ACTIONS,
     "raw": _raw,
 }
 _FACTORIES: dict[str, Callable[[tuple[str, ...]], RawAction]] = {

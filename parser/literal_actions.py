@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-from bpir.ir.attributes import Attribute, FloatType, IndexType, IntegerType, Type, is_bare_word, quoted
+from bpir.ir.attributes import Attribute, FloatType, IndexType, IntegerType, Type, quoted
 from bpir.ir.builtin_attributes import (
     DYNAMIC,
     ComplexType,
     DenseArrayAttr,
     ElementsAttr,
+    MemRefType,
     ResourceAttr,
     TensorType,
     VectorType,
@@ -62,8 +63,8 @@ def literal_list(p: ParserState, v: list[Any], start: int, end: int) -> Literal:
 
 
 def _shaped_type(p: ParserState, type_: Type, place: Span) -> tuple[tuple[int, ...], Type]:
-    if not isinstance(type_, TensorType | VectorType) or type_.shape is None:
-        raise fail(f"data needs a ranked tensor or vector type, not {type_.text[:80]}", place)
+    if not isinstance(type_, TensorType | VectorType | MemRefType) or type_.shape is None:
+        raise fail(f"data needs a ranked tensor, vector or memref type, not {type_.text[:80]}", place)
     if DYNAMIC in type_.shape:
         raise fail("the type of data has no '?'", place)
     return type_.shape, type_.element
@@ -83,10 +84,12 @@ def dense(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     first = literal.elements[0] if literal.elements else None
     if literal.shape is None and isinstance(first, str) and first[0] == '"' and numeric:
         return ElementsAttr("dense", _hex_data(unquoted(first), shape, element, place), type_)
+    if isinstance(first, tuple) and literal.shape is None and numeric and prod(shape) == 2:
+        literal = Literal(shape, list(first)) if not isinstance(element, ComplexType) else literal
     if literal.shape is not None and literal.shape != shape:
         raise fail(f"the literal has the shape {list(literal.shape)}, its type {list(shape)}", place)
     texts = list(_texts(p, literal.elements, element, place))
-    if not prod(shape):
+    if not texts:
         return ElementsAttr("dense", "", type_)
     if len(set(texts)) == 1:
         return ElementsAttr("dense", texts[0], type_)
@@ -139,11 +142,11 @@ def _text(p: ParserState, item: Any, element: Type, place: Span) -> str:
         if numeric:
             value = integer_value(p, item, element)
             return ("true" if value else "false") if element is IntegerType(1) else str(value)
-        return quoted(("-" if item.negative else "") + item.text)
+        return quoted(item.text[1:-1])  # as LLVM reads it, which expects quotes here
     if item in ("true", "false"):
         if numeric and element is not IntegerType(1):
             raise fail(f"'{item}' is an i1, but the elements are {element.text}", place)
-        return str(item) if numeric else quoted(item)
+        return str(item) if numeric else quoted(item[1:-1])
     if numeric:
         raise fail(f"a string is no element of {element.text}", place)
     return quoted(unquoted(item))
@@ -184,9 +187,8 @@ def sparse(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
 
 def resource(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     """`dense_resource<key> : type`"""
-    shape, _ = _shaped_type(p, v[-1], p.span(start, end))
-    key = unquoted(v[2]) if v[2][0] == '"' else v[2]
-    return ResourceAttr(key if is_bare_word(key) else quoted(key), v[-1])
+    _shaped_type(p, v[-1], p.span(start, end))
+    return ResourceAttr(v[2], v[-1])
 
 
 def dense_array(symbols: tuple[str, ...]) -> RawAction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bpir.ir.attributes import Attribute, FunctionType, Type
+from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type
 from bpir.ir.declaration import Draft, OperationDeclaration
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.operation import Block, Operation, Region, Value
@@ -61,7 +61,7 @@ def generic(symbols: tuple[str, ...]) -> RawAction:
             operands,
             [Value(t) for t in type_.results],
             v[successors_at] if successors_at >= 0 else [],
-            dict(v[properties_at].entries) if properties_at >= 0 else {},
+            _properties(v[properties_at], declaration) if properties_at >= 0 else {},
             v[regions_at] if regions_at >= 0 else [],
             dict(v[attributes_at].entries) if attributes_at >= 0 else {},
             None,
@@ -73,6 +73,12 @@ def generic(symbols: tuple[str, ...]) -> RawAction:
         return operation
 
     return action
+
+
+def _properties(attribute: Attribute, declaration: OperationDeclaration | None) -> dict[str, Attribute]:
+    if isinstance(attribute, DictAttr) and (attribute.entries or declaration is not None):
+        return dict(attribute.entries)
+    return {"": attribute}  # an operation without a declaration may have any attribute here; the printer knows this key
 
 
 def _slow_use(p: ParserState, start: int, index: int, text: str | tuple[str, int], type_: Type) -> Value:
@@ -93,6 +99,9 @@ def _sort_properties(p: ParserState, operation: Operation, declaration: Operatio
     ours = declaration.dialect in OURS
     for key in list(operation.attributes):
         if key in names:
+            if key in operation.properties and not ours:
+                del operation.attributes[key]  # as LLVM does
+                continue
             if key in operation.properties:
                 raise fail(f"'{key}' is given twice, as a property and as an attribute", operation.span)
             operation.properties[key] = operation.attributes.pop(key)
@@ -129,6 +138,10 @@ def append(p: ParserState, v: list[Any], start: int, end: int) -> list[Any]:
 
 def first_item(p: ParserState, v: list[Any], start: int, end: int) -> list[Any]:
     return [v[0]]
+
+
+def first(p: ParserState, v: list[Any], start: int, end: int) -> Any:
+    return v[0]
 
 
 def second(p: ParserState, v: list[Any], start: int, end: int) -> Any:
@@ -256,7 +269,8 @@ def _inferred(p: ParserState, op: Operation, declaration: OperationDeclaration) 
         if isinstance(operand.type, UnknownType):
             forward = next(f for f in p.names.forward.values() if f.value is operand)
             raise fail(
-                f"use of undeclared value '{forward.name}'{suggestion(forward.name, p.names.values)}",
+                f"use of undeclared value '{forward.name}'"
+                + (suggestion(forward.name, p.names.values) or ": a value is defined before it is used"),
                 p.span(forward.offset, forward.offset + len(forward.name)),
             )
     return declaration.infer(op) or []
@@ -278,6 +292,7 @@ def entry_open(p: ParserState, v: list[Any], start: int, end: int) -> None:
     """A region whose entry block exists even if nothing is in it."""
     p.open_region(start)
     p.block()
+    p.regions[-1].implicit = True
 
 
 def region(p: ParserState, v: list[Any], start: int, end: int) -> Region:
@@ -321,10 +336,10 @@ def nothing(p: ParserState, v: list[Any], start: int, end: int) -> None:
 # --- top level ---------------------------------------------------------------------------------------------------------------
 
 
-def module(p: ParserState, v: list[Any], start: int, end: int) -> list[Operation]:
-    """The operations of the file."""
+def module(p: ParserState, v: list[Any], start: int, end: int) -> tuple[list[Operation], str]:
+    """The operations of the file, and its metadata sections."""
     p.finish()
-    return p.block().operations
+    return p.block().operations, "\n".join(p.metadata)
 
 
 def attribute_alias(p: ParserState, v: list[Any], start: int, end: int) -> None:
@@ -353,6 +368,7 @@ OPERATION_ACTIONS: dict[str, RawAction] = {
     "operand_use_numbered": operand_use,
     "append": append,
     "first_item": first_item,
+    "first": first,
     "second": second,
     "empty_list": empty_list,
     "result_name": result_name,

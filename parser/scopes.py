@@ -37,7 +37,7 @@ class NameScope:
 class RegionScope:
     """A region that is being read."""
 
-    __slots__ = ("block", "blocks", "declaration", "defined", "isolated", "label_uses", "region", "start")
+    __slots__ = ("block", "blocks", "declaration", "defined", "implicit", "isolated", "label_uses", "region", "start")
 
     def __init__(self, declaration: OperationDeclaration | None, isolated: bool, start: int) -> None:
         self.region = Region()
@@ -47,4 +47,5 @@ class RegionScope:
         self.defined: list[str] = []  # names to forget at the end of the region
         self.declaration = declaration  # of the operation that holds the region
         self.isolated = isolated
+        self.implicit = False  # the entry block was made before anything was read
         self.start = start

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, OperationDeclaration, Raw
@@ -22,9 +25,13 @@ OURS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "s
 _MAXIMUM_NESTED_BODIES = 40
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
+_NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+_CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
+_UNDECLARED = frozenset(("builtin.unrealized_conversion_cast",))
 _MAXIMUM_REPORTED = 20
 
 
+@attrs.frozen(eq=False)
 class UnknownType(Type):
     """The type of a value that was used in a custom form before its definition."""
 
@@ -48,6 +55,8 @@ class ParserState:
         self.operation_names: dict[str, tuple[str, OperationDeclaration | None]] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.type_aliases: dict[str, Type] = {}
+        self.metadata: list[str] = []
+        self.distinct: dict[int, Attribute | None] = {}
         self.location_uses: list[tuple[Operation | Value, str, int]] = []
         self.current: OperationDeclaration | None = None  # of the operation whose parts are being read
         self.names = NameScope()
@@ -121,6 +130,15 @@ class ParserState:
         found: Type = self.own_body("type", token, offset, TYPE_BODIES)
         return found
 
+    def dialect_of(self, name: str, kind: str, offset: int) -> str:
+        """The dialect of `#dialect.name` or `!dialect.name`."""
+        dialect = name[1:].partition(".")[0]
+        if not _NAMESPACE.fullmatch(dialect):
+            raise fail(f"'{dialect}' cannot be the name of a dialect", self.span(offset, offset + len(name)))
+        if dialect == "builtin":
+            raise fail(f"the builtin dialect has no {kind} '{name}'", self.span(offset, offset + len(name)))
+        return dialect
+
     # --- operation names ---
 
     def operation_name(self, literal: str, name: str, offset: int) -> tuple[str, OperationDeclaration | None]:
@@ -133,7 +151,7 @@ class ParserState:
         declaration = DECLARATIONS.get(name)
         if declaration is None:
             dialect = name.partition(".")[0]
-            if dialect in OURS:
+            if dialect in _CLOSED and name not in _UNDECLARED:
                 raise fail(f"unknown operation '{name}'{suggestion(name, DECLARATIONS)}", place)
             if not self.allow_unregistered:
                 raise fail(
@@ -282,6 +300,10 @@ class ParserState:
         found = scope.blocks.get(label) or Block([], [], label[1:], scope.region)
         scope.blocks[label] = found
         scope.label_uses.pop(label, None)
+        if scope.implicit and len(scope.region.blocks) == 1 and not scope.region.blocks[0].operations:
+            if not scope.region.blocks[0].arguments:
+                scope.region.blocks.clear()  # the label names the entry block itself
+            scope.implicit = False
         scope.region.blocks.append(found)
         scope.block = found
         return found

@@ -13,7 +13,6 @@ from bpir.ir.builtin_attributes import (
     ComplexType,
     MemRefType,
     NoneType,
-    OpaqueAttr,
     OpaqueType,
     StridedAttr,
     TensorType,
@@ -65,7 +64,7 @@ def bang_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
         if alias is None:
             raise fail(f"undefined type alias '{name}'{suggestion(name, p.type_aliases)}", p.span(start, end))
         return alias
-    dialect = name[1:].partition(".")[0]
+    dialect = p.dialect_of(name, "type", start)
     if dialect in OURS:
         found = p.own_type(token, start)
     elif p.allow_unregistered:
@@ -175,12 +174,10 @@ def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
         if space is not None:
             raise fail("the memory space of a memref stands last, and once", place)
         if isinstance(attribute, StridedAttr) or (isinstance(attribute, AffineAttr) and attribute.kind == "affine_map"):
-            if layout is not None:
-                raise fail("a memref has at most one layout", place)
             layout = attribute
-        elif isinstance(attribute, OpaqueAttr | StringAttr | DictAttr) or (
+        elif isinstance(attribute, StringAttr | DictAttr) or (
             isinstance(attribute, IntegerAttr) and not isinstance(attribute.type, IndexType)
-        ) or type(attribute).__module__.startswith("bpir.dialects"):
+        ):
             space = attribute
         else:
             raise fail(f"{_short(attribute)} is no memory space", place)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 PASSES: dict[str, str] = {
     "distribute-inference": "bpir.passes.distribute_inference:DistributeTransformerInferencePass",
     "plan-inference": "bpir.passes.plan_inference:PlanTransformerInferencePass",
+    "distribute-training": "bpir.passes.distribute_training:DistributeTransformerTrainingPass",
+    "plan-training": "bpir.passes.plan_training:PlanTransformerTrainingPass",
     "expand-blocks": "bpir.passes.expand_blocks:ExpandBlocksPass",
     "bind-symbols": "bpir.passes.bind_symbols:BindSymbolsPass",
     "canonicalize": "bpir.passes.canonicalize:CanonicalizePass",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 
 from bpir.dialects.bp import bindings_attribute, symbol_table
@@ -39,7 +41,7 @@ class BindSymbolsPass(Pass):
             if table.bindings.get(name, number) != number:
                 raise fail(f"symbol '{name}' is bound to {table.bindings[name]} already", span)
         numbers = {**table.bindings, **self.numbers}
-        check_relations(Facts((*table.relations, *table.assumptions), numbers), module.span)
+        check_relations(Facts((*table.relations, *table.assumptions), numbers), self._place)
         bound = [o for o in top_level(module) if o.name == "bp.bind"]
         merged = build("bp.bind", properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
         if level_of(module) == "model" or not numbers:
@@ -49,9 +51,12 @@ class BindSymbolsPass(Pass):
             result = rewrite_module(module, lambda expr: expr.substitute(values), lambda operation: operation)
         return _with_bindings(result, merged if numbers else None)
 
+    def _place(self, name: str) -> Span | None:
+        return self.spans.get(name)
 
-def check_relations(facts: Facts, span: Span | None) -> None:
-    """Refuse numbers under which a relation is false.
+
+def check_relations(facts: Facts, place: Callable[[str], Span | None]) -> None:
+    """Refuse numbers under which a relation is false; `place` says where a symbol got its number.
 
     Raises:
         DiagnosticError: naming every relation that is false.
@@ -62,7 +67,7 @@ def check_relations(facts: Facts, span: Span | None) -> None:
         numbers = ", ".join(f"{name} = {facts.bindings[name]}" for name in used if name in facts.bindings)
         raise fail(
             "the numbers break the relation " + " and ".join(f"'{r.text}'" for r in broken),
-            span,
+            next((span for name in used if (span := place(name)) is not None), None),
             note(f"bound here are {numbers}"),
         )
 

@@ -192,6 +192,9 @@ class _Distribution:
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
+        matmul = rule.matmul_operations(local)
+        if matmul is not ZERO:
+            task.properties["matmul"] = ExprAttr(matmul)
         if effect:
             task.properties["effects"] = ArrayAttr((StringAttr(effect),))
         task.properties["work"] = rule.forward(local)

@@ -46,6 +46,11 @@ class Assumptions:
             )
         self._record(relation)
 
+    def assume_divides(self, divisor: Expr, size: Expr) -> None:
+        """A share that no declaration proves to be whole: recorded, unless the declared relations prove it."""
+        if divisor is not ONE and self.table.declared_facts.divides(divisor, size).answer is not Answer.PROVED:
+            self._record(Relation("divides", divisor, size))
+
     def require_parallel(self, degree: Expr) -> None:
         """A symbolic degree stands for more than one rank."""
         if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:

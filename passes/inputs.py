@@ -6,15 +6,21 @@ from collections.abc import Mapping
 
 import attrs
 
-from bpir.dialects.bind import STRATEGY, WORKLOAD, Field, as_expr, fields_of
-from bpir.dialects.bp import ExprAttr
+from bpir.dialects.bind import STRATEGY, WORKLOAD, Field, as_expr, field_attribute, fields_of
+from bpir.dialects.bp import symbol_table
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, note, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
-from bpir.passes.levels import top_level
+from bpir.passes.levels import place_of, top_level
+
+_EXAMPLES = {
+    ("workload", "inference"): "@decode inference {phase = decode, context = c}",
+    ("workload", "training"): "@train training {}",
+    ("strategy", ""): "@tp {tensor = t}",
+}
 
 
 @attrs.frozen
@@ -60,12 +66,16 @@ def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...
         operation for operation in top_level(module) if operation.name == f"bind.{what}" and kind in ("", _text(operation, "kind"))
     ]
     wanted = getattr(current, what, None)
-    overrides = _overrides(current, table)
+    overrides = _overrides(module, current, table)
     if wanted is not None:
         named = [c for c in candidates if _text(c, "sym_name") == wanted]
         if not named:
             known = [_text(c, "sym_name") for c in candidates]
-            raise fail(f"there is no bind.{what} @{wanted}{suggestion(wanted, known)}", current.spans.get(what))
+            kinds = f" of kind {kind}" if kind else ""
+            raise fail(
+                f"there is no bind.{what} @{wanted}{kinds}{suggestion('@' + wanted, ['@' + name for name in known])}",
+                current.spans.get(what),
+            )
         candidates = named
     if len(candidates) > 1:
         raise fail(
@@ -75,10 +85,12 @@ def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...
         )
     found = candidates[0] if candidates else None
     if found is None and not overrides:
-        example = "@decode inference {phase = decode}" if what == "workload" else "@tp {tensor = t}"
+        wanted_kind = f"n {kind} {what}" if kind == "inference" else f" {kind} {what}" if kind else f" {what}"
         raise fail(
-            f"pass '{current.name}' needs a {what}: add 'bind.{what} {example}' to the file, or give its fields as pass options",
-            module.span,
+            f"pass '{current.name}' needs a{wanted_kind}: add 'bind.{what} {_EXAMPLES[what, kind]}' to the file,"
+            " or give its fields as pass options",
+            place_of(module),
+            *(note("this one is of another kind", o.span) for o in top_level(module) if o.name == f"bind.{what}"),
         )
     name = _text(found, "sym_name") if found is not None else what
     fields = {**(fields_of(found) if found is not None else {}), **overrides}
@@ -90,14 +102,25 @@ def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...
     return Binding(name, fields, operation)
 
 
-def _overrides(current: Pass, table: tuple[Field, ...]) -> dict[str, Attribute]:
+def _overrides(module: Operation, current: Pass, table: tuple[Field, ...]) -> dict[str, Attribute]:
+    """The fields that the options of the pass give.
+
+    Raises:
+        DiagnosticError: the value of an option holds an undeclared symbol, or is no positive integer.
+    """
+    declared = symbol_table(module).names
     found: dict[str, Attribute] = {}
     for field in table:
         value = getattr(current, field.name, None)
         if value is None:
             continue
         if isinstance(value, Expr):
-            found[field.name] = ExprAttr(value)
+            span = current.spans.get(field.name)
+            for name in value.symbols:
+                if name not in declared:
+                    help = suggestion(name, declared) or "; declare it with bp.symbols in the file"
+                    raise fail(f"option '{field.name}' holds the undeclared symbol '{name}'{help}", span)
+            found[field.name] = field_attribute(field, value, span)
         else:
             found[field.name] = StringAttr(str(value).lower() if isinstance(value, bool) else value)
     return found

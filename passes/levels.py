@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bpir.ir.diagnostic import fail, note
+from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.operation import Operation
 
 _LEVEL_OF_DIALECT = {
@@ -26,6 +26,14 @@ def top_level(module: Operation) -> Iterator[Operation]:
             stack.extend(reversed(operation.body))
         else:
             yield operation
+
+
+def place_of(module: Operation) -> Span | None:
+    """Where a diagnostic about the whole module points: at its own text, or at its first operation of a level."""
+    if module.span is not None:
+        return module.span
+    spans = (operation.span for operation in top_level(module) if operation.name.partition(".")[0] in _LEVEL_OF_DIALECT)
+    return next(spans, None)
 
 
 def level_of(module: Operation) -> str:

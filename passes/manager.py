@@ -10,7 +10,7 @@ import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
-from bpir.passes.levels import level_of
+from bpir.passes.levels import level_of, place_of
 from bpir.passes.timing import Timing
 
 
@@ -128,7 +128,7 @@ def _expect_level(current: Pass, module: Operation) -> None:
     level = level_of(module)
     if current.source and level != current.source:
         found = f"a {level} module" if level else "a module without operations of a level"
-        raise DiagnosticError(error(f"pass '{current.name}' expects a {current.source} module, found {found}", module.span))
+        raise DiagnosticError(error(f"pass '{current.name}' expects a {current.source} module, found {found}", place_of(module)))
 
 
 def _first_difference(first: str, second: str) -> int:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import attrs
 
 from bpir.dialects import plan as plan
-from bpir.ir.diagnostic import Diagnostic
-from bpir.ir.operation import Operation
+from bpir.dialects.bind import as_word, fields_of
+from bpir.dialects.dist.memory import local_bytes, workspace_bound
+from bpir.dialects.dist.tasks import name_of, rule_of
+from bpir.dialects.plan import symbol_of
+from bpir.ir.attributes import SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, fail
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation, Value
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.levels import top_level
-from bpir.passes.planning import Planning
+from bpir.passes.planning import Planning, layer_of_task, mesh_of, writes_state
 
 
 @attrs.define(eq=False)
@@ -44,14 +52,65 @@ class PlanTransformerInferencePass(Pass):
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
     def run(self, module: Operation) -> Operation:
-        meshes = {plan.symbol_of(o): o for o in top_level(module) if o.name == "dist.mesh"}
         operations: list[Operation] = []
         for block in top_level(module):
             if block.name == "dist.block":
-                operations.extend(Planning(module, block, meshes).operations())
+                phase = _phase(module, block)
+                operations.extend(_InferencePlanning(block, mesh_of(module, block), phase).operations())
         return new_module(module, [*inputs_of(module), *operations])
 
     def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
         from bpir.verifiers.boundary import verify
 
         return verify(source, target)
+
+
+def _phase(module: Operation, block: Operation) -> str:
+    """The phase of the workload that the block names.
+
+    Raises:
+        DiagnosticError: the block names no inference workload of the module.
+    """
+    reference = block.properties.get("workload")
+    for operation in top_level(module):
+        if operation.name == "bind.workload" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
+            phase = as_word(fields_of(operation).get("phase"))
+            if phase is not None:
+                return phase
+    raise fail("planning of inference needs a block with a workload that says the phase", block.span)
+
+
+class _InferencePlanning(Planning):
+    """Boundary values, the KV cache and weights have buffers of their own; all else lives in the workspace."""
+
+    def __init__(self, block: Operation, mesh: Mapping[str, Expr], phase: str) -> None:
+        super().__init__(block, mesh)
+        self.phase = phase
+
+    def objective(self) -> tuple[str, ...]:
+        """Decode reads every weight for one token; prefill reuses it for every token."""
+        return ("memory", "network", "compute") if self.phase == "decode" else ("compute", "memory", "network")
+
+    def place(self) -> None:
+        self.add_arguments()
+        returned = [v for v in self.block.body[-1].operands if v not in self.homes]
+        for operation in self.block.body:
+            if operation.name == "dist.state":
+                size = local_bytes((v.type for v in operation.results), self.mesh)
+                home = self.add(name_of(operation), "state", "persistent", size, name_of(operation))
+                self.homes.update(dict.fromkeys(operation.results, home))
+        for task in self.tasks:
+            self.add_weights(task)
+            self._place_results(task, returned)
+        self.add("workspace", "workspace", "transient", workspace_bound(self.block, self.mesh))
+
+    def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
+        rule = rule_of(task)
+        for value in task.results:
+            if value in returned:
+                name = "output" if len(returned) == 1 else f"output.{returned.index(value)}"
+                self.add_value(value, name, "output", name_of(task))
+            elif writes_state(task):  # its last operands are the states, one a result
+                self.homes[value] = self.homes[task.operands[len(task.operands) - len(task.results) + value.index]]
+            elif rule is not None and rule.residual:
+                self.add_value(value, layer_of_task(task), "activation", name_of(task))

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from bpir.dialects.bind import as_word, fields_of
 from bpir.dialects.bp import ExprAttr
-from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
+from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.dist.tasks import Collective, kind_of, local, name_of, rule_of, text_of, work_of
+from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail
@@ -23,11 +22,11 @@ from bpir.passes.levels import top_level
 ALIGNMENT = 256
 """Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""
 
-OBJECTIVES = {"decode": ("memory", "network", "compute"), "prefill": ("compute", "memory", "network")}
-
 
 @attrs.define
-class _Buffer:
+class Buffer:
+    """A buffer while it is planned: the tasks that write and read it come as they are found."""
+
     name: str
     role: str
     storage: str
@@ -61,82 +60,73 @@ def symbols(names: Iterable[str]) -> ArrayAttr:
 
 
 class Planning:
-    """Plans one `dist.block`: `operations()` are its objective, buffers, tasks and groups, in that order."""
+    """Plans one `dist.block`: `operations()` are its objective, buffers, memory facts, tasks and groups, in that order.
 
-    def __init__(self, module: Operation, block: Operation, meshes: Mapping[str, Operation]) -> None:
+    Subclasses say which buffer each value lives in (`place`), and in what order resources matter.
+    """
+
+    def __init__(self, block: Operation, mesh: Mapping[str, Expr]) -> None:
         self.block = block
-        name = references(ArrayAttr((block.properties["mesh"],)))[0]
-        if name not in meshes:
-            raise fail(f"there is no dist.mesh @{name}", block.span)
-        self.mesh: dict[str, Expr] = dict(mesh_entries(meshes[name].properties.get("axes")))
-        self.phase = self._phase(module)
+        self.mesh = mesh
         self.tasks = [o for o in block.body if work_of(o) is not None]
-        self.buffers: dict[str, _Buffer] = {}
+        self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, str] = {}
 
-    def _phase(self, module: Operation) -> str:
-        wanted = references(ArrayAttr((self.block.properties["workload"],)))
-        for operation in top_level(module):
-            if operation.name == "bind.workload" and symbol_of(operation) in wanted:
-                return as_word(fields_of(operation).get("phase")) or ""
-        return ""
+    def place(self) -> None:
+        """Give every value its buffer in `homes`, with the buffers in order."""
+        raise NotImplementedError
+
+    def objective(self) -> tuple[str, ...]:
+        """The resources in order of importance."""
+        raise NotImplementedError
+
+    def facts(self) -> list[Operation]:
+        """The memory facts that the plan keeps."""
+        return []
 
     def operations(self) -> list[Operation]:
-        self._place()
+        self.place()
         tasks = [self._task(index, task) for index, task in enumerate(self.tasks)]
-        found = [self._objective()] if self.phase in OBJECTIVES else []
+        words = ArrayAttr(tuple(map(StringAttr, self.objective())))
+        found = [build("plan.objective", properties={"minimize": words}, span=self.block.span)]
         found += [b.operation(self.block) for b in self.buffers.values()]
-        return found + tasks + self._groups(tasks)
-
-    def _objective(self) -> Operation:
-        words = ArrayAttr(tuple(map(StringAttr, OBJECTIVES[self.phase])))
-        return build("plan.objective", properties={"minimize": words}, span=self.block.span)
+        return found + self.facts() + tasks + self._groups(tasks)
 
     # --- buffers
 
-    def _add(self, name: str, role: str, storage: str, size: Expr, source: str = "") -> str:
-        self.buffers[name] = _Buffer(name, role, storage, size, source)
+    def add(self, name: str, role: str, storage: str, size: Expr, source: str = "") -> str:
+        """A new buffer; its name."""
+        self.buffers[name] = Buffer(name, role, storage, size, source)
         return name
 
-    def _place(self) -> None:
-        """Give every value its buffer: boundary values, the KV cache, else the workspace; and every layer's weights one."""
+    def add_value(self, value: Value, name: str, role: str, source: str = "") -> None:
+        """A buffer of its own for a value."""
+        self.homes[value] = self.add(name, role, "device_local", local_bytes([value.type], self.mesh), source)
+
+    def add_arguments(self) -> None:
+        """A buffer for each argument of the block."""
         entry = self.block.regions[0].blocks[0]
         for index, argument in enumerate(entry.arguments):
             name = "input" if len(entry.arguments) == 1 else f"input.{argument.name or index}"
-            self.homes[argument] = self._add(name, "input", "device_local", local_bytes([argument.type], self.mesh))
-        returned = [v for v in self.block.body[-1].operands if v not in self.homes]
-        for operation in self.block.body:
-            if operation.name == "dist.state":
-                size = local_bytes((v.type for v in operation.results), self.mesh)
-                home = self._add(name_of(operation), "state", "persistent", size, name_of(operation))
-                self.homes.update(dict.fromkeys(operation.results, home))
-        for task in self.tasks:
-            weights = weight_bytes(task)
-            if weights is not ZERO:
-                name = f"{text_of(task, 'source')}.weights"
-                self._add(name, "constant", "persistent", weights, text_of(task, "task"))
-            self._place_results(task, returned)
-        self._add("workspace", "workspace", "transient", workspace_bound(self.block, self.mesh))
+            self.add_value(argument, name, "input")
 
-    def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
-        rule = rule_of(task)
-        for value in task.results:
-            if value in returned:
-                name = "output" if len(returned) == 1 else f"output.{returned.index(value)}"
-                size = local_bytes([value.type], self.mesh)
-                self.homes[value] = self._add(name, "output", "device_local", size, text_of(task, "task"))
-            elif writes_state(task):
-                owner = self._state_of(task, value)
-                self.homes[value] = self.homes[owner]
-            elif rule is not None and rule.residual:
-                size = local_bytes([value.type], self.mesh)
-                name = text_of(task, "source")
-                self.homes[value] = self._add(name, "activation", "device_local", size, text_of(task, "task"))
+    def add_weights(self, task: Operation) -> None:
+        """A buffer for the weights of a layer, where its first task that has some stands."""
+        name = self.weights_name(task)
+        if weight_bytes(task) is not ZERO and name not in self.buffers:
+            self.add(name, "constant", "persistent", weight_bytes(task), name_of(task))
 
     @staticmethod
-    def _state_of(task: Operation, value: Value) -> Value:
-        """The state that a result of a writing task is the new content of: states are its last operands, one a result."""
-        return task.operands[len(task.operands) - len(task.results) + value.index]
+    def weights_name(task: Operation) -> str:
+        return f"{layer_of_task(task)}.weights"
+
+    def uses(self, task: Operation) -> tuple[list[str], list[str]]:
+        """The buffers that a task reads and writes."""
+        inputs = task.operands[: len(task.operands) - len(task.results)] if writes_state(task) else task.operands
+        reads = [self._home(v) for v in inputs]
+        if weight_bytes(task) is not ZERO:
+            reads.append(self.weights_name(task))
+        return reads, [self._home(v) for v in task.results]
 
     def _home(self, value: Value) -> str:
         return self.homes.get(value, "workspace")
@@ -149,11 +139,7 @@ class Planning:
         assert work is not None
         rule = rule_of(task)
         collective = isinstance(task.declaration, Collective)
-        inputs = task.operands[: len(task.operands) - len(task.results)] if writes_state(task) else task.operands
-        reads = list(dict.fromkeys(self._home(v) for v in inputs))
-        if weight_bytes(task) is not ZERO:
-            reads.append(f"{text_of(task, 'source')}.weights")
-        writes = list(dict.fromkeys(self._home(v) for v in task.results))
+        reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
         for buffer in reads:
             self.buffers[buffer].consumers[name] = index
         for buffer in writes:
@@ -170,12 +156,11 @@ class Planning:
         owners = [v.owner for v in task.operands if isinstance(v.owner, Operation)]
         after = dict.fromkeys(name_of(owner) for owner in owners if work_of(owner) is not None)
         requires = rule.capabilities if rule is not None else (kind_of(task),)
-        matmul = rule.matmul_operations(local(task, task, self.mesh)) if rule is not None else ZERO
         for key, names in (("after", after), ("reads", reads), ("writes", writes)):
             if names:
                 properties[key] = symbols(names)
-        if matmul is not ZERO:
-            properties["matmul"] = ExprAttr(matmul)
+        if "matmul" in task.properties:
+            properties["matmul"] = task.properties["matmul"]
         properties["requires"] = ArrayAttr(tuple(map(StringAttr, requires)))
         if rule is not None and rule.alternatives:
             properties["alternatives"] = ArrayAttr(tuple(map(StringAttr, rule.alternatives)))
@@ -197,6 +182,24 @@ class Planning:
             )
             for index, names in enumerate(groups)
         ]
+
+
+def mesh_of(module: Operation, block: Operation) -> dict[str, Expr]:
+    """The sizes of the mesh axes of a distributed block.
+
+    Raises:
+        DiagnosticError: the block names no mesh of the module.
+    """
+    name = references(ArrayAttr((block.properties["mesh"],)))[0]
+    for operation in top_level(module):
+        if operation.name == "dist.mesh" and symbol_of(operation) == name:
+            return dict(mesh_entries(operation.properties.get("axes")))
+    raise fail(f"there is no dist.mesh @{name}", block.span)
+
+
+def layer_of_task(task: Operation) -> str:
+    """The name of a task without its phase."""
+    return name_of(task).removesuffix("." + text_of(task, "phase"))
 
 
 def writes_state(task: Operation) -> bool:

@@ -148,6 +148,7 @@ SAME = [
     (maximum(x / 2, y / 3), maximum(3 * x, 2 * y) / 6),
     (maximum(x, maximum(y, z)), maximum(z, x, y)),
     (maximum(e * x, e * maximum(y, z)), e * maximum(x, y, z)),
+    (maximum(maximum(a, b) * maximum(a, t)), maximum(a, b) * maximum(a, t)),
     (maximum(a, a + b), a + b),
     (maximum(a, ONE), a),
     (maximum(2 * a, a + 1), 2 * a),

@@ -163,6 +163,11 @@ def test_identities_of_the_reference_block_are_proved(left: Expr, right: Expr) -
     assert w["H"] == w["h"] * w["d"] and w["h"] % w["t"] == 0 and w["F"] % w["t"] == 0
 
 
+def test_a_case_that_divides_by_zero_proves_nothing() -> None:
+    assert Facts().greater(a, a / (a - maximum(a, b))).answer is Answer.UNKNOWN
+    assert Facts().greater(a, a / (b - maximum(a, b))).answer is Answer.UNKNOWN
+
+
 def test_reason_names_the_relations_used() -> None:
     assert BLOCK.equal(H * x, h * d * x).reason == "normal form under H = d*h, t | h"
     assert BLOCK.equal(x + y, y + x).reason == "normal form"

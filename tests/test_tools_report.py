@@ -81,8 +81,8 @@ def test_totals_are_sums_over_tasks_and_over_phases() -> None:
 
 
 def test_a_model_has_parameters_only() -> None:
-    found = as_json(Report("m", "model", parameters={"a": 4 * B, "total": 4 * B}))
-    assert found == {"module": "m", "level": "model", "parameters": {"a": "4*B", "total": "4*B"}}
+    found = as_json(Report("m", "model", parameters={"a": 4 * B, "b": 3 * B}))
+    assert found == {"module": "m", "level": "model", "parameters": {"a": "4*B", "b": "3*B", "total": "7*B"}}
 
 
 def test_a_table_aligns_numbers_to_the_right() -> None:
@@ -154,4 +154,4 @@ def test_a_symbol_is_a_positive_integer(text: str) -> None:
 
 def test_a_name_that_binds_nothing_is_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
     bp_report._warn_of_unused({"B": 1, "s": 2}, REPORT, False)
-    assert capsys.readouterr().err == "warning: --bind s: the symbol does not occur in the report\n"
+    assert capsys.readouterr().err == "warning: --bind s: no such symbol in the report; it has B, S, t\n"

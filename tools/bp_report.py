@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, only_file, read_source, report, wants_color, write_output
+from bpir.tools.common import Tool, only_file, read_module, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ OPTIONS = [
         choices=("table", "json", "csv", "markdown"),
         help="table (default), json (everything, whatever --by), csv, markdown",
     ),
-    Option("by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"),
+    Option(
+        "by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"
+    ),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
     OUTPUT,
 ]
@@ -29,16 +31,17 @@ _BINDING = re.compile(r"([A-Za-z_]\w*)=([0-9]{1,1000})", re.ASCII)
 def body(arguments: Arguments) -> int:
     """Read the module, and write its report."""
     values = _bindings(arguments)
-    source = read_source(only_file(arguments))
-    from bpir.parser import parse_module
+    color = wants_color(arguments)
+    module = read_module(only_file(arguments), color)
+    from bpir.ir.expression import constant
     from bpir.tools.collect import collect
 
-    found = collect(parse_module(source))
-    _warn_of_unused(values, found, wants_color(arguments))
-    from bpir.ir.expression import constant
-
+    found = collect(module)
+    _warn_of_unused(values, found, color)
     found = found.bound({name: constant(value) for name, value in values.items()})
-    write_output(_rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o"))
+    write_output(
+        _rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o")
+    )
     return 0
 
 
@@ -62,9 +65,10 @@ def _warn_of_unused(values: dict[str, int], found: Report, color: bool) -> None:
     from bpir.ir.diagnostic import Diagnostic, suggestion
 
     symbols = found.symbols()
+    listed = "; it has " + ", ".join(sorted(symbols)) if symbols else ""
     for name in values:
         if name not in symbols:
-            message = f"--bind {name}: the symbol does not occur in the report{suggestion(name, symbols)}"
+            message = f"--bind {name}: no such symbol in the report{suggestion(name, symbols) or listed}"
             report([Diagnostic(message, severity="warning")], color)
 
 

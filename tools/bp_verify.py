@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, read_source, report, wants_color, write_output
+from bpir.tools.common import Tool, read_module, report, wants_color, write_output
 from bpir.tools.options import Arguments, UsageError
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic
-    from bpir.ir.operation import Operation
 
 _UNDECIDED = "can't be decided"  # what `verifiers/rules.py` says of a claim that is neither proved nor refuted
 
@@ -23,30 +22,12 @@ def body(arguments: Arguments) -> int:
     from bpir.verifiers.boundary import verify
 
     color = wants_color(arguments)
-    source, target = (_module(path, color) for path in arguments.positional)
+    source, target = (read_module(path, color) for path in arguments.positional)
     found = verify(source, target)
     report(found, color)
     answer = verdict(found)
     write_output(answer + "\n", None)
     return 0 if answer == "proved" else 1
-
-
-def _module(path: str, color: bool) -> Operation:
-    """The module of the file, structurally verified.
-
-    Raises:
-        DiagnosticError: it cannot be parsed, or is malformed.
-    """
-    from bpir.ir.diagnostic import DiagnosticError
-    from bpir.parser import parse_module
-    from bpir.verifiers.module import verify
-
-    module = parse_module(read_source(path))
-    found = verify(module)
-    if any(d.severity == "error" for d in found):
-        raise DiagnosticError(*found)
-    report(found, color)
-    return module
 
 
 def verdict(found: list[Diagnostic]) -> str:

@@ -10,8 +10,9 @@ from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, constant, total
 from bpir.ir.operation import Operation
-from bpir.passes.levels import level_of, top_level
-from bpir.tools.report import Report, TaskRow, Work
+from bpir.ir.syntax import strings
+from bpir.passes.levels import level_of, place_of, top_level
+from bpir.tools.report import Fact, Report, TaskRow, Work
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
 
@@ -31,12 +32,16 @@ def collect(module: Operation) -> Report:
     if level == "model":
         report = Report(title, level, parameters=_parameters(module))
     elif level == "dist":
-        report = Report(title, level, tuple(_dist_tasks(module)), _dist_memory(module))
+        facts = [o for block in top_level(module) if block.name == "dist.block" for o in block.body]
+        memory = _training_memory(facts) or _dist_memory(module)
+        report = Report(title, level, tuple(_dist_tasks(module)), memory, _layers(facts))
     elif level == "plan":
-        report = Report(title, level, tuple(_plan_tasks(module)), _plan_memory(module))
+        facts = list(top_level(module))
+        memory = _training_memory(facts) or _plan_memory(module)
+        report = Report(title, level, tuple(_plan_tasks(module)), memory, _layers(facts))
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
-        raise fail(f"a module {found} can't be reported: expected model, dist or plan operations", module.span)
+        raise fail(f"a module {found} can't be reported: expected model, dist or plan operations", place_of(module))
     return report.bound({n: constant(v) for n, v in symbol_table(module).bindings.items()})
 
 
@@ -71,8 +76,8 @@ def _layer(name: str, phase: str) -> str:
 
 def _dist_tasks(module: Operation) -> Iterable[TaskRow]:
     from bpir.dialects.dist import tasks as dist
+    from bpir.dialects.plan import expr_of
 
-    meshes = _meshes(module)
     for block in top_level(module):
         if block.name != "dist.block":
             continue
@@ -80,11 +85,47 @@ def _dist_tasks(module: Operation) -> Iterable[TaskRow]:
             work = dist.work_of(task)
             if work is None:
                 continue
-            rule = dist.rule_of(task)
-            matmul = rule.matmul_operations(dist.local(task, task, meshes[_mesh_name(block)])) if rule else ZERO
+            matmul = expr_of(task, "matmul")
             phase, name = dist.text_of(task, "phase"), dist.name_of(task)
             collective = dist.kind_of(task) if isinstance(task.declaration, dist.Collective) else None
             yield TaskRow(name, _layer(name, phase), phase, _work(work, matmul), collective)
+
+
+def _layers(operations: Iterable[Operation]) -> dict[str, dict[str, Fact]]:
+    """The memory facts of each layer, under the names of the report."""
+    from bpir.dialects.dist.facts import LayerMemory
+    from bpir.dialects.plan import text_of
+
+    found: dict[str, dict[str, Fact]] = {}
+    for operation in operations:
+        facts = operation.properties.get("facts")
+        if isinstance(facts, LayerMemory):
+            named = zip(facts.names(), facts.components, strict=True)
+            row: dict[str, Fact] = {f"{name}_bytes": value for name, value in named}
+            dropped = strings(operation.properties.get("dropped"))
+            row |= {f"{what}_stored": what not in dropped for what in ("activation", "output")}
+            found[text_of(operation, "layer")] = {**row, "activation_reused": "reused" in dropped}
+    return found
+
+
+def _training_memory(operations: Iterable[Operation]) -> dict[str, Expr]:
+    """The memory of a training step by what it holds; empty if the module is not of training."""
+    from bpir.dialects.dist.facts import Activations, LayerMemory
+
+    layers = [f for o in operations if isinstance(f := o.properties.get("facts"), LayerMemory)]
+    blocks = [f for o in operations if isinstance(f := o.properties.get("facts"), Activations)]
+    if not layers:
+        return {}
+    return {
+        "weights": total(f.weight for f in layers),
+        "activation_working": total(f.working for f in blocks),
+        "activation_stored": total(f.stored for f in blocks),
+        "activation_checkpoint": total(f.checkpoint for f in blocks),
+        "weight_gradients": total(f.weight_gradient for f in layers),
+        "weight_gradients_unsharded": total(f.weight_gradient_unsharded for f in layers),
+        "activation_gradients": total(f.activation_gradient for f in layers),
+        "optimizer": total(f.optimizer for f in layers),
+    }
 
 
 def _dist_memory(module: Operation) -> dict[str, Expr]:

@@ -14,6 +14,7 @@ from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageErr
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
+    from bpir.ir.operation import Operation
 
 
 class Tool:
@@ -124,6 +125,24 @@ def read_source(path: str) -> Source:
     except (OSError, ValueError, AttributeError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) else "the name or the stream is not usable"
         raise fail(f"cannot read '{path}': {reason}") from None
+
+
+def read_module(path: str, color: bool) -> Operation:
+    """The module of a file, structurally verified; warnings are shown.
+
+    Raises:
+        DiagnosticError: it cannot be read or parsed, or is malformed.
+    """
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.parser import parse_module
+    from bpir.verifiers.module import verify
+
+    module = parse_module(read_source(path))
+    found = verify(module)
+    if any(d.severity == "error" for d in found):
+        raise DiagnosticError(*found)
+    report(found, color)
+    return module
 
 
 def only_file(arguments: Arguments) -> str:

@@ -94,6 +94,11 @@ def summed(works: Iterable[Work]) -> Work:
     return Work(**{a.name: total(row[a.name] for row in rows) for a in attrs.fields(Work)})
 
 
+def with_total(values: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The values and, as `total`, their sum, unless there is a `total` among them."""
+    return {**values} if "total" in values else {**values, "total": total(values.values())}
+
+
 def grouped(tasks: Iterable[TaskRow], key: Callable[[TaskRow], str]) -> dict[str, list[TaskRow]]:
     """The tasks by a key, keys and tasks in order of appearance."""
     found: dict[str, list[TaskRow]] = {}

@@ -6,15 +6,14 @@ import json
 from typing import Any
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import Fact, Report, TaskRow, Work, grouped, summed
+from bpir.tools.report import Fact, Report, TaskRow, Work, grouped, summed, with_total
 
 
 def render_json(report: Report) -> str:
     """The whole report; see `design/tools.md` for the keys."""
     document: dict[str, Any] = {"module": report.module, "level": report.level}
     if report.level == "model":
-        counts = {name: number(value) for name, value in report.parameters.items()}
-        document["parameters"] = counts
+        document["parameters"] = {name: number(value) for name, value in with_total(report.parameters).items()}
     else:
         document["tasks"] = [_task(task) for task in report.tasks]
         document["layers"] = _layers(report)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
-from bpir.ir.expression import Expr, total
-from bpir.tools.report import Report, Work, grouped, summed
+from bpir.ir.expression import Expr
+from bpir.tools.report import Report, Work, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -27,18 +27,15 @@ class Table:
 def tables(report: Report, by: str) -> list[Table]:
     """What the report shows when its tasks are grouped `by` task, phase, layer or not at all (`total`)."""
     if report.level == "model":
-        return [_named("parameters", "elements", report.parameters.items(), with_total="total" not in report.parameters)]
+        return [_named("parameters", "elements", with_total(report.parameters))]
     found = [_work_table(report, by)]
     if report.memory:
-        found.append(_named("memory", "bytes", report.memory.items()))
+        found.append(_named("memory", "bytes", report.memory))
     return found
 
 
-def _named(title: str, unit: str, values: Iterable[tuple[str, Expr]], with_total: bool = False) -> Table:
-    rows = list(values)
-    if with_total:
-        rows.append(("total", total(value for _, value in rows)))
-    return Table((title, unit), tuple(rows))
+def _named(title: str, unit: str, values: Mapping[str, Expr]) -> Table:
+    return Table((title, unit), tuple(values.items()))
 
 
 def _work_table(report: Report, by: str) -> Table:
@@ -70,7 +67,9 @@ def _aligned(table: Table) -> str:
         return ""
     lines = []
     for row in cells:
-        aligned = [c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        aligned = [
+            c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(aligned).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines) + "\n"

@@ -13,8 +13,8 @@ from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of
 from bpir.dialects.model.sharding import shardable_axes, sharded
-from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.dialects.plan import expr_of, symbol_of
+from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
@@ -74,6 +74,10 @@ class Distribution:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
+        used = {block.properties.get("mesh") for block in seen.values()}
+        for mesh in top_level(self.target):
+            if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
+                self.findings.refuse("R10", mesh, f"no block is on the mesh @{symbol_of(mesh)}")
         verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
@@ -81,33 +85,36 @@ class Distribution:
         """Verify one block; the relations that its derivation may assume."""
         workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
-        mesh = self._mesh(block, strategy)
-        if workload is None or mesh is None:
+        degree = as_expr((strategy or {}).get("tensor"))
+        mesh = self._mesh(block, degree)
+        parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
+        axes = shardable_axes(model) if parallel else ()
+        allowed: set[Relation] = set()
+        if degree is not None and parallel:
+            allowed = {Relation("greater", degree, ONE), *(Relation("divides", degree, symbol(axis)) for axis in axes)}
+        if workload is None or mesh is None or degree is None:
             if workload is None:
                 self.findings.refuse("R9", block, "the block names no bind.workload of the module")
-            return set()
+            return allowed
         try:
             phase = phase_of(model, workload)
         except DiagnosticError as wrong:
             self.findings.refuse("R8", block, wrong.diagnostics[0].message)
-            return set()
-        degree = mesh[AXIS]
-        parallel = self.declared.equal(degree, ONE).answer is not Answer.PROVED
-        axes = shardable_axes(model) if parallel else ()
+            return allowed
         _BlockCheck(self.findings, model, block, phase, axes, mesh).run()
-        allowed = {Relation("divides", degree, symbol(axis)) for axis in axes}
         for axis in axes:
             if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED:
                 self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
-        return allowed | ({Relation("greater", degree, ONE)} if parallel else set())
+        if parallel and self.findings.facts.greater(degree, ONE).answer is not Answer.PROVED:
+            self.findings.refuse("R9", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume")
+        return allowed
 
-    def _mesh(self, block: Operation, strategy: Mapping[str, Attribute] | None) -> dict[str, Expr] | None:
+    def _mesh(self, block: Operation, degree: Expr | None) -> dict[str, Expr] | None:
         reference = block.properties.get("mesh")
         for operation in top_level(self.target):
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 mesh = dict(mesh_entries(operation.properties.get("axes")))
-                degree = as_expr((strategy or {}).get("tensor"))
-                if degree is None or mesh != {AXIS: degree}:
+                if degree is None or mesh.keys() != {AXIS} or self.findings.facts.equal(mesh[AXIS], degree).answer is not Answer.PROVED:
                     self.findings.refuse("R10", operation, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
                     return None
                 return mesh
@@ -188,7 +195,8 @@ class _BlockCheck:
             return
         expected = [self._expected(v) for v in operation.results]
         summed = len(rule.contracted(operation))
-        known = [v.type for v in operands if v is not None and isinstance(v.type, TensorType)]
+        shown = [v or found for v, found in zip(operands, task.operands, strict=False)]
+        known = [v.type for v in shown if isinstance(v.type, TensorType)]
         partial = bool(summed) and any(names for type in known for names in type.axes[-summed:])
         if partial:
             expected = [TensorType(t.dims, t.axes, t.element, (AXIS,)) for t in expected]
@@ -231,6 +239,7 @@ class _BlockCheck:
             if len(task.operands) != len(operands):
                 return
             self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
+            self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), rule.matmul_operations(local))
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)

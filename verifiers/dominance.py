@@ -46,6 +46,8 @@ class _Dominance:
         if place is owner:
             return False  # the user is inside the operation that defines the value, or is it
         if block is definition:
+            if block not in self._tree(region):
+                return True
             order = self._order(block)
             return order[owner] < order[place] if owner is not None else False
         return self._block_dominates(region, definition, block)

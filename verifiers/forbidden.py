@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bpir.ir.attributes import Attribute, DictAttr, StringAttr
+from bpir.dialects.bp import TensorType
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
+from bpir.passes.levels import level_of
 
 TIME = frozenset(
     [
@@ -65,13 +67,27 @@ def verify(module: Operation) -> list[Diagnostic]:
     found = []
     for operation in module.walk():
         level = operation.name.partition(".")[0]
+        properties = operation.properties
+        if level in ("builtin", "bp", "bind"):  # an input of a derivation may say what the level may not; its attributes may not
+            level, properties = level_of(module), {}
         for what, words in FORBIDDEN.get(level, {}).items():
-            for name, value in (*operation.properties.items(), *operation.attributes.items()):
-                if (name not in _own_names(operation) and _words(name) & words) or _says(value, words):
+            for name, value in (*properties.items(), *operation.attributes.items()):
+                free = name not in properties
+                if ((free or name not in _own_names(operation)) and _words(name) & words) or _says(value, words, free):
                     rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
                     message = f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]"
                     found.append(error(message, operation.span))
+        if level == "model":
+            found.extend(_sharded(operation))
     return found
+
+
+def _sharded(operation: Operation) -> list[Diagnostic]:
+    """A tensor of a model names no axis of a mesh: a strategy shards it."""
+    values = [*operation.results, *(a for region in operation.regions for block in region.blocks for a in block.arguments)]
+    sharded = [v.type for v in values if isinstance(v.type, TensorType) and (any(v.type.axes) or v.type.unreduced)]
+    message = f"'{operation.name}' must not hold parallelism at this level, found {{}}: say it in bind.strategy [model.F1]"
+    return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
 def _own_names(operation: Operation) -> frozenset[str]:
@@ -85,9 +101,10 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"[^a-zA-Z]+", name.lower()))
 
 
-def _says(value: Attribute, words: frozenset[str]) -> bool:
-    """Whether a list of words or a dictionary in the attribute names something forbidden."""
+def _says(value: Attribute, words: frozenset[str], text: bool = False) -> bool:
+    """Whether the attribute names something forbidden: a list of words, a dictionary, or a text where that is free (no name)."""
     if isinstance(value, DictAttr):
-        return any(_words(key) & words or _says(inner, words) for key, inner in value.entries)
-    values = getattr(value, "values", ())
-    return any(isinstance(v, StringAttr) and bool(_words(v.value) & words) for v in values)
+        return any(_words(key) & words or _says(inner, words, text) for key, inner in value.entries)
+    if isinstance(value, StringAttr):
+        return text and bool(_words(value.value) & words)
+    return isinstance(value, ArrayAttr) and any(_says(v, words, True) for v in value.values)

@@ -8,13 +8,13 @@ from bpir.verifiers import structure
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Every structural error: SSA and declarations first; symbols, forbidden information and plans if those are sound."""
+    """Every structural error: SSA and declarations first; places, symbols, forbidden information and levels if those are sound."""
     found = structure.verify(module)
     dialects = {operation.name.partition(".")[0] for operation in module.walk()}
     if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"}:
         return found
     from bpir.passes.levels import level_of
-    from bpir.verifiers import forbidden, symbols
+    from bpir.verifiers import forbidden, placement, symbols
 
     if found:
         return found
@@ -22,7 +22,11 @@ def verify(module: Operation) -> list[Diagnostic]:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
-    found = [*symbols.verify(module), *forbidden.verify(module)]
+    found = [*placement.verify(module), *symbols.verify(module), *forbidden.verify(module)]
+    if "dist" in dialects:
+        from bpir.verifiers import dist
+
+        found.extend(dist.verify(module))
     if "plan" in dialects:
         from bpir.verifiers import plan
 

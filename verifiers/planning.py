@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bpir.dialects.bp import Work, symbol_table
+from bpir.dialects.bp import Vector, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
 from bpir.dialects.dist.parts import mesh_entries
@@ -36,7 +36,8 @@ class Planning:
     def __init__(self, source: Operation, target: Operation) -> None:
         self.source = source
         self.target = target
-        self.findings = Findings("plan-inference", symbol_table(source).facts)
+        self.training = any(o.name == "dist.activations" for o in source.walk())
+        self.findings = Findings("plan-training" if self.training else "plan-inference", symbol_table(source).facts)
         self.tasks = [o for o in top_level(target) if o.name == "plan.task"]
         self.buffers = [o for o in top_level(target) if o.name == "plan.buffer"]
 
@@ -54,7 +55,13 @@ class Planning:
         for block in blocks:
             reference = block.properties.get("mesh")
             mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
-            expected_buffers |= _BlockCheck(self.findings, block, mesh, planned, self.buffers).run()
+            check = BlockCheck
+            if self.training:
+                from bpir.verifiers.plan_training import TrainingCheck
+
+                check = TrainingCheck
+            expected_buffers |= check(self.findings, block, mesh, planned, self.buffers).run()
+        self._facts(blocks)
         for buffer in self.buffers:
             if buffer not in expected_buffers:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
@@ -78,6 +85,25 @@ class Planning:
                 self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
         return planned
 
+    def _facts(self, blocks: Iterable[Operation]) -> None:
+        """The memory facts of layers are kept as they are."""
+        ours = {(o.name, text_of(o, "layer")): o for o in top_level(self.target) if "facts" in o.properties}
+        theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for b in blocks for o in b.body if "facts" in o.properties}
+        for key, source in theirs.items():
+            if key not in ours:
+                self.findings.refuse("R13", source, f"the memory facts of '{key[1]}' are missing in the plan")
+        for key, fact in ours.items():
+            expected = theirs.get(key)
+            if expected is None:
+                self.findings.refuse("R13", fact, f"the source has no memory facts of '{key[1]}'")
+                continue
+            if fact.properties.get("dropped") is not expected.properties.get("dropped"):
+                self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
+            found, wanted = fact.properties["facts"], expected.properties["facts"]
+            if isinstance(found, Vector) and isinstance(wanted, Vector):
+                for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
+                    self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
+
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""
         works = [dist.work_of(task) for task in sources]
@@ -89,7 +115,7 @@ class Planning:
             self.findings.equal("R4", where, f"the total work '{name}' of all tasks", found, expected)
 
 
-class _BlockCheck:
+class BlockCheck:
     """Finds the buffer of each value of a distributed block, then compares every task of the block with its plan."""
 
     def __init__(
@@ -112,7 +138,7 @@ class _BlockCheck:
 
     def run(self) -> set[Operation]:
         """Verify; the buffers that the block accounts for."""
-        self._obligations()
+        self.obligations()
         for task in self.block.body:
             plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
             if plan is not None:
@@ -121,46 +147,47 @@ class _BlockCheck:
 
     # --- buffers
 
-    def _obligations(self) -> None:
+    def obligations(self) -> None:
+        """Find the buffer of everything that the block must store."""
         arguments = self.block.regions[0].blocks[0].arguments
         inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
         for index, argument in enumerate(arguments):
             bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self._buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
+            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
         returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
         for operation in self.block.body:
             if operation.name == "dist.state":
                 bound = local_bytes((v.type for v in operation.results), self.mesh)
-                home = self._of(operation, "state", "persistent", bound)
+                home = self.of(operation, "state", "persistent", bound)
                 self.homes.update(dict.fromkeys(operation.results, home))
         for task in self.block.body:
             if dist.work_of(task) is None:
                 continue
             if weight_bytes(task) is not ZERO:
-                self.weights[task] = self._of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = self.of(task, "constant", "persistent", weight_bytes(task))
             rule = dist.rule_of(task)
             for value in task.results:
                 bound = local_bytes([value.type], self.mesh)
                 if value in returned:
                     index = returned.index(value)
                     outputs = [b for b in self.buffers if text_of(b, "role") == "output"]
-                    outputs = [b for b in outputs if text_of(b, "source") == dist.name_of(task)] or outputs[index : index + 1]
-                    self.homes[value] = self._buffer(outputs[:1], f"result {index}", bound, "device_local")
+                    own = [b for b in outputs if text_of(b, "source") == dist.name_of(task) and b not in self.found]
+                    self.homes[value] = self.buffer(own[:1] or outputs[index : index + 1], f"result {index}", bound, "device_local")
                 elif _writes_state(task):
                     state = task.operands[len(task.operands) - len(task.results) + value.index]
                     if state in self.homes:
                         self.homes[value] = self.homes[state]
                 elif rule is not None and rule.residual:
-                    self.homes[value] = self._of(task, "activation", "device_local", bound)
+                    self.homes[value] = self.of(task, "activation", "device_local", bound)
         spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
-        self.workspace = self._buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient")
+        self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient")
 
-    def _of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
+    def of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
         name = dist.name_of(operation)
         found = [b for b in self.buffers if text_of(b, "role") == role and text_of(b, "source") == name]
-        return self._buffer(found[:1], f"the {role} of '{name}'", bound, storage)
+        return self.buffer(found[:1], f"the {role} of '{name}'", bound, storage)
 
-    def _buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str) -> str:
+    def buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str) -> str:
         """The name of the buffer that meets an obligation; empty, and a finding, if there is none."""
         if not found:
             self.findings.refuse("R9", self.block, f"{what} has no buffer: {bound.text} bytes are needed")
@@ -191,13 +218,19 @@ class _BlockCheck:
         after = {dist.name_of(v.owner) for v in task.operands if isinstance(v.owner, Operation) and dist.work_of(v.owner)}
         wanted = {symbol_of(self.planned[a]) for a in after if a in self.planned}
         self._same("R8", plan, "is after", names_of(plan, "after"), wanted)
-        states = len(task.results) if _writes_state(task) else 0
-        operands = task.operands[: len(task.operands) - states]
-        reads = {self.homes.get(v, self.workspace) for v in operands} | ({self.weights[task]} if task in self.weights else set())
-        writes = {self.homes.get(v, self.workspace) for v in task.results}
+        reads, writes = self.uses(task)
         if "" not in reads | writes:
             self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
             self._same("R10", plan, "writes", names_of(plan, "writes"), writes)
+
+    def uses(self, task: Operation) -> tuple[set[str], set[str]]:
+        """The buffers that a task must read and write."""
+        states = len(task.results) if _writes_state(task) else 0
+        operands = task.operands[: len(task.operands) - states]
+        reads = {self.homes.get(v, self.workspace) for v in operands}
+        if task in self.weights:
+            reads.add(self.weights[task])
+        return reads, {self.homes.get(v, self.workspace) for v in task.results}
 
     def _work(self, plan: Operation, name: str, found: Work, expected: Work) -> None:
         for what, ours, theirs in zip(COMPONENTS, found.components, expected.components, strict=True):
@@ -221,7 +254,7 @@ class _BlockCheck:
         self._same("R7", plan, "requires", strings(plan.properties.get("requires")), set(requires))
         alternatives = rule.alternatives if rule is not None else ()
         self._same("R7", plan, "has the alternatives", strings(plan.properties.get("alternatives")), set(alternatives))
-        matmul = rule.matmul_operations(dist.local(task, task, self.mesh)) if rule is not None else ZERO
+        matmul = expr_of(task, "matmul")
         self.findings.equal("R7", plan, f"'matmul' of @{symbol_of(plan)}", expr_of(plan, "matmul"), matmul)
 
     def _same(self, rule: str, plan: Operation, verb: str, found: Iterable[str], expected: set[str]) -> None:

@@ -38,6 +38,9 @@ def _check_operation(operation: Operation, report: Report) -> None:
     for name in declaration.required:
         if name not in operation.properties:
             report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    for part in declaration.syntax or ():
+        for name, expected in part.wrong(operation.properties):
+            report.error(operation, f"'{name}' of '{operation.name}' must be {expected}, not {operation.properties[name]}")
     if len(report.diagnostics) > before:
         return
     declaration.verify(operation, report)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from bpir.dialects.bp import bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
-from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
+from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
 from bpir.passes.levels import top_level
 
+_ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
 OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
 
 
@@ -33,7 +35,8 @@ def verify(module: Operation) -> list[Diagnostic]:
                     checked.add(attribute)
         if operation.name == "bp.bind":
             undeclared.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
-        found.extend(error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", operation.span) for name in undeclared)
+        for name in undeclared:
+            found.append(error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", _place(operation, name)))
     found.extend(_declared_once(module))
     if not found:
         found.extend(_relations(module))
@@ -51,10 +54,23 @@ def _attributes(operation: Operation) -> Iterable[Attribute]:
                 yield argument.type
 
 
+def _place(operation: Operation, name: str) -> Span | None:
+    """Where the operation's text says the symbol; the whole operation if it only follows from its text."""
+    span = operation.span
+    if span is None:
+        return None
+    pattern = rf'"(?:\\.|[^"\\])*"|[%@#!^]\w+|\b({re.escape(name)})\b'
+    words = re.finditer(pattern, span.source.text[span.start : span.end], re.ASCII)
+    found = next((word for word in words if word[1]), None)
+    return Span(span.source, span.start + found.start(), span.start + found.end()) if found else span
+
+
 def _help(name: str, declared: set[str]) -> str:
     parts = name.split("x")
     if len(parts) > 1 and all(part in declared or part.isdigit() for part in parts):
         return f": write '{' x '.join(parts)}' with blanks for {len(parts)} dimensions"
+    if _ELEMENT.fullmatch(name):
+        return ": an element is a width in bytes (e, 2) or a type such as bf16, f32, f8E4M3FN, i8"
     return suggestion(name, declared) or ("; declare it with bp.symbols" if declared else ": the module has no bp.symbols")
 
 
@@ -85,3 +101,6 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
                     numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
                     where = f" for {numbers}" if numbers else ""
                     yield error(f"the relation '{relation.text}' is false{where} [bp.R4]", operation.span)
+    if not broken and table.facts.contradiction is not None:
+        places = [o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and relations_of(o)]
+        yield error(f"no numbers satisfy the relations: {table.facts.contradiction} [bp.R4]", places[-1] if places else None)

@@ -1,8 +1,8 @@
 """The `dist` dialect: one rank's tasks of a distributed block."""
 
-from bpir.dialects.dist import memory, parts, tasks
+from bpir.dialects.dist import facts, memory, parts, tasks
 
 USES = ("bp", "model")
 STARTS = ("dist_mesh_body",)
 
-__all__ = ["memory", "parts", "tasks"]
+__all__ = ["facts", "memory", "parts", "tasks"]

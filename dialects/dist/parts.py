@@ -13,7 +13,7 @@ from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Property, strings
+from bpir.ir.syntax import Property, alternative, strings
 
 
 @attrs.frozen(eq=False)
@@ -82,10 +82,10 @@ class Components(Property):
 
     keyword: str
     start: str
+    optional: bool = False
 
     def fragment(self, rule: str) -> Fragment:
-        action = {rule + "_is": lambda c, v, s: c.body(self.start, v[0]), rule + "_absent": lambda c, v, s: None}
-        return Fragment(f'{rule}: "{self.keyword}" raw_angle -> {rule}_is\n    | -> {rule}_absent\n', action)
+        return alternative(rule, f'"{self.keyword}" raw_angle', lambda c, v, s: c.body(self.start, v[0]), self.optional)
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         attribute = operation.properties.get(self.name)
@@ -101,7 +101,7 @@ class Components(Property):
             yield ">"
 
 
-GRAMMARS["dist"] = [
+GRAMMARS.setdefault("dist", []).extend([
     Fragment(
         """
 dist_mesh_body: "[" dist_mesh_axis ("," dist_mesh_axis)* "]" -> dist_mesh_body
@@ -109,4 +109,4 @@ dist_mesh_axis: string "=" expr -> dist_mesh_axis
 """,
         {"dist_mesh_body": _mesh_action, "dist_mesh_axis": lambda c, v, s: (v[0], v[1])},
     )
-]
+])

@@ -44,11 +44,12 @@ class Block(OperationDeclaration):
         SymbolName(),
         Clause("from", (Text("source"),), optional=False, line=False),
         Clause("on", (Reference("mesh"),), optional=False, line=False),
-        Clause("workload", (Reference("workload"),), optional=False, line=False),
+        Clause("workload", (Reference("workload"),), line=False),
         Clause("strategy", (Reference("strategy"),), optional=False, line=False),
         EntryRegion(),
     )
-    required = ("sym_name", "source", "mesh", "workload", "strategy")
+    required = ("sym_name", "source", "mesh", "strategy")
+    optional = ("workload",)
     isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -75,6 +76,10 @@ class Return(OperationDeclaration):
     terminator = True
 
 
+TRAINING_KINDS = ("fork", "adam")
+"""Kinds of compute tasks that are no operation of a model."""
+
+
 class State(OperationDeclaration):
     """`%K, %V = dist.state "attention.kv_cache" from "attention.core" : T, T`: values that outlive the run; one buffer of a plan."""
 
@@ -99,7 +104,9 @@ class Task(OperationDeclaration):
 class Compute(Task):
     """`%y = dist.compute "mlp.gelu.decode" gelu %x : T`, then clauses: the model operation `gelu` on one rank's part.
 
-    `weights` counts the elements of weights on this rank; `effects` says whether the task reads or writes a state.
+    `weights` counts the elements of weights on this rank; `matmul` is the part of the operations that matrix products do; `effects` says
+    whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
+    `adam` (the update of a layer's weights), which has no result.
     """
 
     name = "dist.compute"
@@ -107,21 +114,22 @@ class Compute(Task):
         Text("task"),
         Word("kind"),
         Operands(),
-        ResultTypes(),
-        Clause("from", (Text("source"), ), optional=False),
+        ResultTypes(optional=True),
+        Clause("from", (Text("source"),), optional=False),
         Clause("phase", (Word("phase"),), optional=False, line=False),
         Clause("weights", (Body("weights", "bp_expr_body"),)),
+        Clause("matmul", (Body("matmul", "bp_expr_body"),)),
         Clause("effects", (Words("effects"),)),
         Components("work", "work", "bp_work_body"),
     )
     required = (*Task.required, "kind")
-    optional = ("weights", "effects")
+    optional = ("weights", "matmul", "effects")
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
         kind = kind_of(operation)
-        if rule_of(operation) is None:
-            report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, kinds())}")
+        if rule_of(operation) is None and kind not in TRAINING_KINDS:
+            report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, (*kinds(), *TRAINING_KINDS))}")
         for effect in strings(operation.properties.get("effects")):
             if effect not in ("read", "write"):
                 report.error(operation, f"unknown effect '{effect}', expected read or write")
@@ -132,20 +140,28 @@ class Collective(Task):
 
     required: ClassVar[tuple[str, ...]] = (*Task.required, "axes")
     reduces: ClassVar[bool] = False
+    conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
         if len(operation.operands) != 1 or len(operation.results) != 1:
             report.error(operation, f"'{self.name}' has one operand and one result")
             return
+        names = [axis for axes in axes_of(operation) for axis in axes]
+        if len(set(names)) != len(names):
+            report.error(operation, f"'{self.name}' names a mesh axis twice")
+            return
         operand, result = operation.operands[0].type, operation.results[0].type
         if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
             report.error(operation, f"'{self.name}' works on !bp.tensor values")
             return
         expected = self.result(operand, operation)
-        if expected is not result:
-            wanted = expected.text if expected is not None else "another operand"
-            report.error(operation, f"the axes of '{self.name}' do not lead from {operand.text} to {result.text}, but to {wanted}")
+        if expected is None:
+            over = ", ".join(f'"{name}"' for name in names) or "no axis"
+            need = "a partial sum over them (unreduced={...})" if self.reduces else "sharded as its axes say"
+            report.error(operation, f"'{self.name}' over {over} needs an operand that is {need}, found {operand.text}")
+        elif expected is not result:
+            report.error(operation, f"the axes of '{self.name}' lead from {operand.text} to {expected.text}, not to {result.text}")
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         """The type that the collective gives; None if the operand does not fit."""
@@ -172,8 +188,7 @@ class AllReduce(Collective):
     """`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
 
     With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank (each reduces its `N/t` of `t` parts,
-    Rabenseifner
-    2004), the message is the whole logical tensor. Local traffic: read the operand, write the result.
+    Rabenseifner 2004), the message is the whole logical tensor. Local traffic: read the operand, write the result.
     """
 
     name = "dist.all_reduce"
@@ -189,6 +204,95 @@ class AllReduce(Collective):
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
         return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+
+
+class AllGather(Collective):
+    """`%z = dist.all_gather "attention.input_collective.forward" [{}, {"tensor"}, {}] %y : T`: every rank gets all shards.
+
+    No operations; the message is the whole gathered tensor.
+    """
+
+    name = "dist.all_gather"
+    syntax = _collective_syntax(CollectiveAxes())
+    conjugate = "reduce_scatter"
+
+    def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
+        gathered = axes_of(operation)
+        if len(gathered) != len(operand.dims):
+            return None
+        axes = []
+        for have, gone in zip(operand.axes, gathered, strict=True):
+            if not set(gone) <= set(have):
+                return None
+            axes.append(tuple(a for a in have if a not in gone))
+        return TensorType(operand.dims, tuple(axes), operand.element, operand.unreduced)
+
+    def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
+        return work(ZERO, operand.bytes, result.bytes, result.bytes)
+
+
+class ReduceScatter(Collective):
+    """`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets its part of the sum.
+
+    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank; the message is the whole logical tensor.
+    """
+
+    name = "dist.reduce_scatter"
+    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes())
+    required = (*Collective.required, "reduction")
+    reduces = True
+    conjugate = "all_gather"
+
+    def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
+        scattered = axes_of(operation)
+        names = [a for axes in scattered for a in axes]
+        if len(scattered) != len(operand.dims) or not names or not set(names) <= set(operand.unreduced):
+            return None
+        axes = tuple((*have, *new) for have, new in zip(operand.axes, scattered, strict=True))
+        return TensorType(operand.dims, axes, operand.element, tuple(a for a in operand.unreduced if a not in names))
+
+    def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
+        return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+
+
+DROPPED = ("activation", "output", "reused")
+
+
+class MemoryFacts(OperationDeclaration):
+    """The memory of one layer: bytes by what they hold; `dropped` says what is not stored until backward, or counted elsewhere."""
+
+    required = ("layer", "facts")
+    optional = ("dropped",)
+    parts: ClassVar[tuple[Any, ...]] = (
+        Text("layer"),
+        Clause("dropped", (Words("dropped"),), line=False),
+        Components("facts", "holds", "dist_memory_body"),
+    )
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        for word in strings(operation.properties.get("dropped")):
+            if word not in DROPPED:
+                report.error(operation, f"unknown word '{word}', expected one of: {', '.join(DROPPED)}")
+
+
+class Memory(MemoryFacts):
+    """`dist.memory "attention.query_key" keeps %q, %k`, then the bytes: what a layer keeps, and the values that are charged to it."""
+
+    name = "dist.memory"
+    syntax = (
+        Text("layer"),
+        Clause("keeps", (Operands(),), line=False),
+        Clause("dropped", (Words("dropped"),), line=False),
+        Components("facts", "holds", "dist_memory_body"),
+    )
+
+
+class BlockActivations(OperationDeclaration):
+    """`dist.activations "block"`, then the bytes: the working set, what is stored until backward, and the checkpoint."""
+
+    name = "dist.activations"
+    syntax = (Text("layer"), Components("facts", "holds", "dist_activations_body"))
+    required = ("layer", "facts")
 
 
 def name_of(operation: Operation) -> str:

@@ -150,3 +150,6 @@ class BatchMatmul(ModelOperation):
 
     def gradient_operations(self, local: Local) -> Expr:
         return 2 * self.matmul_operations(local)
+
+    def gradient_matmul(self, local: Local) -> Expr:
+        return self.gradient_operations(local)

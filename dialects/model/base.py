@@ -68,9 +68,13 @@ class ModelOperation(OperationDeclaration):
         """The dimensions of the operand that are summed over: sharded, the result is a partial sum."""
         return ()
 
+    def weight_types(self, local: Local) -> tuple[TensorType, ...]:
+        """The weights, each a tensor with the shards of the dimensions that it shares with operands and results."""
+        return ()
+
     def weights(self, local: Local) -> Expr:
         """`w`: the number of weights on one rank."""
-        return ZERO
+        return total(type.elements for type in self.weight_types(local))
 
     def operations(self, local: Local) -> Expr:
         """Arithmetic operations of forward on one rank; a multiply-add counts 2."""
@@ -103,6 +107,14 @@ class ModelOperation(OperationDeclaration):
 
     def weight_gradient_operations(self, local: Local) -> Expr:
         """Operations of the weight gradient."""
+        return ZERO
+
+    def gradient_matmul(self, local: Local) -> Expr:
+        """The part of `gradient_operations` that matrix products do."""
+        return ZERO
+
+    def weight_gradient_matmul(self, local: Local) -> Expr:
+        """The part of `weight_gradient_operations` that matrix products do."""
         return ZERO
 
     def gradient_weights(self, local: Local) -> Expr:
@@ -141,6 +153,9 @@ class Expression(Property):
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         assert isinstance(attribute, ExprAttr)
         yield attribute.expr.text
+
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, ExprAttr) else "an expression (#bp.expr<...>)"
 
 
 def model_syntax(*parts: Any, operands: int = 1) -> tuple[Any, ...]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, product, shape_text, tensor
+from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
 from bpir.dialects.model.base import (
+    TOKEN_RANK,
     Local,
     ModelOperation,
     feature_dims,
@@ -38,6 +39,11 @@ class Shapes(Property):
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         yield ", ".join(f"[{shape_text(shape)}]" for shape in shapes_of(attribute))
+
+    def expected(self, attribute: Attribute) -> str:
+        shapes = attribute.values if isinstance(attribute, ArrayAttr) else ()
+        good = all(isinstance(s, ArrayAttr) and s.values and all(isinstance(d, ExprAttr) for d in s.values) for s in shapes)
+        return "" if shapes and good else "an array of shapes, each an array of #bp.expr<...>"
 
 
 def shape_attribute(dims: Iterable[Expr]) -> ArrayAttr:
@@ -82,10 +88,17 @@ class Linear(ModelOperation):
     def contracted(self, operation: Operation) -> tuple[Expr, ...]:
         return feature_dims(tensor_type(operation, operation.operands[0]))
 
-    def weights(self, local: Local) -> Expr:
-        produced = total(features(result) for result in local.results)
-        contracted = product(feature_dims(local.operands[0]))
-        return contracted * produced + (produced if "bias" in local.operation.properties else 0)
+    def weight_types(self, local: Local) -> tuple[TensorType, ...]:
+        operand = local.operands[0]
+        biased = "bias" in local.operation.properties
+        found = []
+        for result in local.results:
+            dims = (*feature_dims(operand), *feature_dims(result))
+            axes = (*operand.axes[TOKEN_RANK:], *result.axes[TOKEN_RANK:])
+            found.append(TensorType(dims, axes, operand.element, ()))
+            if biased:
+                found.append(TensorType(feature_dims(result), result.axes[TOKEN_RANK:], operand.element, ()))
+        return tuple(found)
 
     def matmul_operations(self, local: Local) -> Expr:
         produced = total(features(result) for result in local.results)
@@ -96,6 +109,12 @@ class Linear(ModelOperation):
 
     def weight_gradient_operations(self, local: Local) -> Expr:
         return self.operations(local)
+
+    def gradient_matmul(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
+
+    def weight_gradient_matmul(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
 
     def gradient_weights(self, local: Local) -> Expr:
         return features(local.operands[0]) * total(features(result) for result in local.results)

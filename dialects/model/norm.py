@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from bpir.dialects.model.base import Elementwise, Local, feature_dims, features, model_syntax, tensor_type
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Local, feature_dims, features, model_syntax, tensor_type
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 
@@ -24,8 +25,9 @@ class Normalization(Elementwise):
     def whole(self, operation: Operation) -> Iterable[Expr]:
         return feature_dims(tensor_type(operation, operation.operands[0]))
 
-    def weights(self, local: Local) -> Expr:
-        return self.vectors * features(local.operands[0])
+    def weight_types(self, local: Local) -> tuple[TensorType, ...]:
+        operand = local.operands[0]
+        return (TensorType(feature_dims(operand), operand.axes[TOKEN_RANK:], operand.element, ()),) * self.vectors
 
     def operations(self, local: Local) -> Expr:
         return self.per_element * local.operands[0].elements

@@ -49,6 +49,8 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     batch_axis, token_axis = (
         as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
     )
+    if batch_axis is token_axis:
+        raise fail(f"the batch axis and the token axis are both '{batch_axis.text}': they need a symbol each", block.span)
     named = context_axis(block)
     context = as_expr(workload.get("context")) or named
     if context is None:

@@ -31,6 +31,10 @@ class Block(OperationDeclaration):
             report.error(operation, "'model.block' holds one region with one block")
             return
         layers: dict[str, Operation] = {}
+        macros = [child for child in operation.body if child.name == "model.transformer_block"]
+        for macro in macros[1:]:
+            first = Report.note(macros[0], "the first one is here")
+            report.error(macro, "a model.block holds one 'model.transformer_block': a second would name the same layers again", first)
         for child in operation.body:
             if not child.name.startswith("model."):
                 report.error(child, f"'{child.name}' can't stand in a model.block: only operations of the model dialect can")

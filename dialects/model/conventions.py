@@ -1,0 +1,283 @@
+"""The work of training, layer by layer, under two conventions that share one derivation: `standard` and `calculon`.
+
+A layer is a model operation, a fork, or the collective at the entry or the exit of a tensor-parallel region. A convention says what each of
+its tasks costs and what the layer keeps in memory; which layers and tasks there are is the derivation's.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from bpir.dialects.bp import NO_WORK, TensorType, Work, work
+from bpir.dialects.model.base import Local, ModelOperation
+from bpir.ir.expression import ZERO, Expr, total
+
+
+@attrs.frozen
+class Choices:
+    """What a strategy chooses for training.
+
+    Attributes:
+        ranks: the tensor-parallel degree `t`.
+        shards: the optimizer shards `D`: the data-parallel degree if the optimizer is sharded, else 1.
+        sequence_parallel: the token axis is sharded between tensor-parallel regions (Korthikanti et al. 2022, section 4.2.2).
+    """
+
+    ranks: Expr
+    shards: Expr
+    sequence_parallel: bool
+    recompute: str
+    all_gather_redo: bool
+    fused_activation: bool
+    master_copy: bool
+
+
+@attrs.frozen(eq=False)
+class LayerView:
+    """One rank's view of a layer, for a convention.
+
+    Attributes:
+        kind: the model operation's name, `fork`, `input_collective` or `output_collective`.
+        rule: the model operation, None for forks and collectives.
+        local: the local operands and results of forward (for a fork its value; for a collective its operand and result).
+        uses: of a fork, how many.
+    """
+
+    kind: str
+    rule: ModelOperation | None
+    local: Local
+    uses: int = 1
+
+    @property
+    def operand(self) -> TensorType:
+        return self.local.operands[0]
+
+    @property
+    def result(self) -> TensorType:
+        return self.local.results[0]
+
+    @property
+    def mask(self) -> Expr:
+        """The bytes of the dropout mask: one an element."""
+        return self.operand.elements if self.rule is not None and self.rule.masked else ZERO
+
+    @property
+    def weights(self) -> Expr:
+        return self.rule.weights(self.local) if self.rule is not None else ZERO
+
+    @property
+    def element(self) -> Expr:
+        return self.operand.element_bytes
+
+    @property
+    def whole(self) -> TensorType:
+        """Of a collective, the side that is not sharded."""
+        return self.result if self.kind == "input_collective" else self.operand
+
+
+class Standard:
+    """The standard convention: every distinct operand is read once, every result written once, in every phase."""
+
+    name: ClassVar[str] = "standard"
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+
+    def _silent(self, view: LayerView) -> bool:
+        """A fused activation moves no bytes in any phase; its operand stays kept."""
+        return self.choices.fused_activation and view.rule is not None and view.rule.fusible
+
+    def forward(self, view: LayerView) -> Work:
+        """Forward: as the operation's rule says, and the mask of a dropout."""
+        if view.rule is None:
+            return self._collective(view, forward=True)
+        found = view.rule.forward(view.local)
+        if self._silent(view):
+            return work(ops=found.ops)
+        return Work(found.ops, found.read, found.write + view.mask, found.msg)
+
+    def _collective(self, view: LayerView, forward: bool) -> Work:
+        """The collective of a phase; no work where it is the identity.
+
+        With all-reduce the exit of a region sums in forward and the entry in backward (Shoeybi et al. 2019, figure 3: g and f). Under
+        sequence parallelism the entry gathers and the exit scatters in forward, and conversely in backward (Korthikanti et al. 2022,
+        figure 5).
+        """
+        if view.kind == "fork":
+            return NO_WORK
+        reduces = (view.kind == "output_collective") == forward
+        whole = view.whole
+        if not self.choices.sequence_parallel:
+            return self._reduction(whole, whole) if reduces else NO_WORK
+        part = view.result if view.kind == "output_collective" else view.operand
+        return self._reduction(whole, part) if reduces else work(ZERO, part.bytes, whole.bytes, whole.bytes)
+
+    def _reduction(self, whole: TensorType, result: TensorType) -> Work:
+        """`N*(t-1)/t` additions for `N` logical elements; the message is the whole logical tensor."""
+        ranks = self.choices.ranks
+        return work(whole.elements * (ranks - 1) / ranks, whole.bytes, result.bytes, whole.bytes)
+
+    def activation_gradient(self, view: LayerView) -> Work:
+        """Reads what the operation's gradient needs and dY, writes dX; an alias (residual) has no work.
+
+        A fork sums `u` gradients: `(u-1)n` additions. A fork's gradients are summed before the reduction of the entry: one collective.
+        """
+        if view.kind == "fork":
+            size = view.operand
+            return work((view.uses - 1) * size.elements, view.uses * size.bytes, size.bytes)
+        if view.rule is None:
+            return self._collective(view, forward=False)
+        if view.rule.residual:
+            return NO_WORK
+        ops = view.rule.gradient_operations(view.local)
+        if self._silent(view):
+            return work(ops=ops)
+        read = total(t.bytes for t in view.local.results) + view.rule.gradient_weights(view.local) * view.element
+        return work(
+            ops,
+            read + self._needed(view, view.rule.gradient_reads),
+            total(t.bytes for t in view.local.operands),
+        )
+
+    def weight_gradient(self, view: LayerView) -> Work:
+        """Reads X and dY, writes dW in the width of the weights."""
+        if view.rule is None or view.weights is ZERO:
+            return NO_WORK
+        read = total(t.bytes for t in view.local.results) + self._needed(view, view.rule.weight_gradient_reads)
+        return work(view.rule.weight_gradient_operations(view.local), read, view.weights * view.element)
+
+    @staticmethod
+    def _needed(view: LayerView, reads: tuple[str, ...]) -> Expr:
+        sizes = []
+        for what in reads:
+            kind, _, index = what.partition(" ")
+            if kind == "mask":
+                sizes.append(view.mask)
+            elif kind == "result":
+                sizes.append(view.local.results[int(index)].bytes)
+            elif view.local.first_use[int(index)]:
+                sizes.append(view.local.operands[int(index)].bytes)
+        return total(sizes)
+
+    def optimizer(self, view: LayerView) -> Work:
+        """Adam (Kingma and Ba 2015) on `w/D` weights: 11 operations each, the fp32 state read and written (Rajbhandari et al. 2019).
+
+        With a master copy: read gradient, master, m and v, `(12+e)w/D`; write master, m, v and the weight, `(12+e)w/D`. Without: read
+        gradient, weight, m and v, `(8+2e)w/D`; write weight, m and v, `(8+e)w/D`.
+        """
+        share = view.weights / self.choices.shards
+        if self.choices.master_copy:
+            return work(11 * share, (view.element + 12) * share, (view.element + 12) * share)
+        return work(11 * share, (2 * view.element + 8) * share, (view.element + 8) * share)
+
+    def repeated(self, forward: Work) -> Work:
+        """A collective repeated in backward costs what it cost in forward."""
+        return forward
+
+    # --- memory
+
+    def weight_bytes(self, view: LayerView) -> Expr:
+        return view.weights * view.element
+
+    def weight_gradient_bytes(self, view: LayerView) -> Expr:
+        """The gradient that a rank keeps after its shards: `we/D`."""
+        return view.weights * view.element / self.choices.shards
+
+    def weight_gradient_unsharded_bytes(self, view: LayerView) -> Expr:
+        """The gradient as it is accumulated, in fp32: `4w` (Narayanan et al. 2021)."""
+        return 4 * view.weights
+
+    def optimizer_bytes(self, view: LayerView) -> Expr:
+        """fp32 m and v, and the master copy if there is one: `12w/D` or `8w/D`."""
+        return (12 if self.choices.master_copy else 8) * view.weights / self.choices.shards
+
+    def activation_gradient_bytes(self, view: LayerView) -> Expr:
+        """What the activation-gradient task writes; nothing for an alias."""
+        return self.activation_gradient(view).write
+
+    def output_bytes(self, view: LayerView) -> Expr:
+        """The local bytes of the result, without a mask; nothing for a fork, or a collective that is the identity in forward."""
+        if view.kind == "fork" or (view.kind == "input_collective" and not self.choices.sequence_parallel):
+            return ZERO
+        return view.result.bytes
+
+
+class Calculon(Standard):
+    """The convention of Calculon (Isaev et al. 2023), integer by integer. Where it differs, the standard value is the right one:
+
+    - C1: batched-matmul gradients read dC only; they need A and B too.
+    - C2: softmax and GELU gradients move `2ne`; they read a kept value and dY and write dX, `3ne`.
+    - C3: a residual's gradient costs `2n` and `3ne`; it is a copy.
+    - C4: a fork adds `u` times and keeps its value; a sum of `u` gradients is `u-1` additions.
+    - C5: dropout's gradient is counted by its mask, `n` bytes; it is `ne`.
+    - C6: a repeated reduction carries its message and nothing else; it costs its additions again.
+    - C7: Adam reads its state and writes nothing; it writes state and weights.
+    - C8: a layer norm's dX reads beta too; it reads X, dY and gamma.
+    - C9: a collective moves `2Ae`; under sequence parallelism it moves its shard and the whole, `A(1+1/t)e`.
+    - C10: `O_l` behind a reduce-scatter is the whole; it is the shard.
+    """
+
+    name: ClassVar[str] = "calculon"
+
+    def _collective(self, view: LayerView, forward: bool) -> Work:
+        if view.kind == "fork":
+            return NO_WORK
+        found = super()._collective(view, forward)
+        return found if found is NO_WORK else work(found.ops, view.whole.bytes, view.whole.bytes, found.msg)
+
+    def activation_gradient(self, view: LayerView) -> Work:
+        found = super().activation_gradient(view)
+        operand, result = view.operand, view.result
+        if view.kind == "fork":
+            return work(view.uses * operand.elements, found.read, found.write)
+        if view.kind == "batch_matmul":
+            return work(found.ops, result.bytes, found.write)
+        if view.kind in ("layer_norm", "rms_norm"):
+            return work(found.ops, operand.bytes + view.weights * view.element, result.bytes)
+        if view.kind == "softmax" or (view.rule is not None and view.rule.fusible):
+            return found if self._silent(view) else work(found.ops, result.bytes, operand.bytes)
+        if view.kind == "add":
+            return work(2 * result.elements, result.bytes, 2 * result.bytes)
+        return found
+
+    def optimizer(self, view: LayerView) -> Work:
+        share = view.weights / self.choices.shards
+        return work(11 * share, (12 if self.choices.master_copy else 8) * share)
+
+    def repeated(self, forward: Work) -> Work:
+        return work(msg=forward.msg)
+
+    def kept(self, view: LayerView) -> Expr:
+        """`A_l`: what Calculon counts as the activations of a layer: its inputs, whether or not another layer counts them too."""
+        if view.kind == "input_collective":
+            return view.operand.bytes if self.choices.sequence_parallel else ZERO
+        if view.kind == "output_collective":
+            return view.result.bytes
+        if view.rule is not None and view.rule.masked:
+            return view.mask
+        if self._silent(view):
+            return ZERO
+        return total(t.bytes for t in view.local.operands)
+
+    def activation_gradient_bytes(self, view: LayerView) -> Expr:
+        if view.kind == "fork" or self._silent(view):
+            return ZERO
+        if view.kind == "input_collective":
+            return view.operand.bytes
+        if view.kind == "output_collective":
+            return view.result.bytes if self.choices.sequence_parallel else ZERO
+        if view.rule is not None and view.rule.masked:
+            return view.mask
+        return view.result.bytes
+
+    def output_bytes(self, view: LayerView) -> Expr:
+        if view.kind == "fork":
+            return ZERO
+        if view.rule is None:
+            return view.whole.bytes
+        return view.result.bytes
+
+
+CONVENTIONS = {"standard": Standard, "calculon": Calculon}

@@ -1,0 +1,163 @@
+"""Training: one block of a model becomes one rank's forward, recomputation, backward and optimizer tasks."""
+
+from __future__ import annotations
+
+import attrs
+
+from bpir.dialects import bind as bind
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.model.base import TOKEN_RANK
+from bpir.dialects.model.conventions import CONVENTIONS, Choices
+from bpir.dialects.model.decompose import decompose
+from bpir.dialects.model.macro import expand
+from bpir.dialects.model.phases import input_axis
+from bpir.dialects.model.sharding import shardable_axes
+from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ONE, ZERO, Expr, symbol
+from bpir.ir.operation import Operation, Region
+from bpir.passes import inputs
+from bpir.passes.base import Pass, option
+from bpir.passes.distribution import Assumptions, build, new_module
+from bpir.passes.inputs import Binding
+from bpir.passes.levels import top_level
+from bpir.passes.training_graph import TENSOR, Graph
+from bpir.passes.training_memory import Memory
+from bpir.passes.training_tasks import Tasks
+
+
+@attrs.define(eq=False)
+class DistributeTransformerTrainingPass(Pass):
+    r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, optimizer.
+
+    Boundary: ModelIR to distributed-task IR.
+
+    Input invariant: a `model.block` in which every result reaches a result of the block; a strategy that says the tensor-parallel
+    degree `t`. Gradients come from each operation's rule and from the graph: a value with `u` uses is a fork whose `u` gradients are summed, the
+    gradient of a collective is its conjugate, and a layer keeps what its gradients read.
+
+    Equations (one block, one rank; `B` sequences of `S` tokens, `h` heads of size `d`, hidden `H`, feed-forward `F`, `e` bytes):
+
+    - E1: $W_{gemm} = 2mnk$
+    - E2: $W_{QKV} = 6BSHhd/t$
+    - E3: $W_{attn\_matmul} = 4BS^2hd/t$
+    - E4: $W_{MLP} = 4BSHF/t$
+    - E5: $M_{TP} = BSHe$
+    - E6: $W_{reduce} = BSH(t-1)/t$
+    - E7: $C_{act} = \sum_l (A_l - O_l [\neg storeOutput_l] - A_l [\neg storeActivation_l])$
+
+    Conserved: every layer has one forward task (none for a fork, an alias or an identity), one activation gradient, one weight gradient and one
+    optimizer task where it has weights; `t = 1` has no collective.
+
+    Deviations from the papers: the reduction of replicated weights' gradients over `t` belongs to gradient reduction with data
+    parallelism, not to the block.
+
+    References: Shoeybi et al. 2019 (1909.08053); Narayanan et al. 2021 (2104.04473); Korthikanti et al. 2022 (2205.05198);
+    Rajbhandari et al. 2019 (1910.02054).
+    """
+
+    name = "distribute-training"
+    source = "model"
+    target = "dist"
+
+    workload: str | None = option("the bind.workload to use, where there are several", "symbol")
+    strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
+    batch: Expr | None = option("sequences: replaces the batch axis", "expression")
+    tensor: Expr | None = option("tensor-parallel degree", "expression")
+    pipeline: Expr | None = option("pipeline-parallel degree", "expression")
+    data: Expr | None = option("data-parallel degree", "expression")
+    communication: str | None = option("collectives", "word", ("all_reduce", "reduce_scatter_all_gather"))
+    recompute: str | None = option("what backward computes again", "word", ("none", "attention", "full"))
+    all_gather_redo: bool | None = option("gather again in backward", "flag")
+    fused_activation: bool | None = option("the activation moves no bytes", "flag")
+    optimizer_sharding: bool | None = option("shard the optimizer over the data-parallel ranks", "flag")
+    master_copy: bool | None = option("the optimizer keeps an fp32 copy of the weights", "flag")
+    convention: str | None = option("the table of work rules", "word", tuple(CONVENTIONS))
+
+    def run(self, module: Operation) -> Operation:
+        strategy = inputs.strategy(module, self)
+        degree = strategy.expr("tensor", "distribution")
+        table = symbol_table(module)
+        assumptions = Assumptions(table)
+        parallel = not table.facts.equal(degree, ONE).proved
+        choices = choices_of(strategy, parallel)
+        convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices)
+        mesh = {TENSOR: degree}
+        blocks = []
+        for operation in top_level(expand(module)):
+            if operation.name != "model.block":
+                continue
+            block = decompose(operation)
+            axes = shardable_axes(block)
+            for axis in axes if parallel else ():
+                assumptions.require_divides(degree, symbol(axis), operation.span)
+            if choices.sequence_parallel:
+                assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
+            graph = Graph(block, axes, mesh, parallel, choices.sequence_parallel)
+            memory = Memory(graph, choices, convention)
+            if convention.name == "standard":
+                for layer in graph:
+                    if layer.view.weights is not ZERO:
+                        assumptions.assume_divides(choices.shards, layer.view.weights)
+            properties: dict[str, Attribute] = {
+                "sym_name": operation.properties["sym_name"],
+                "source": operation.properties["sym_name"],
+                "mesh": SymbolRefAttr(("mesh",)),
+                "strategy": strategy.reference,
+            }
+            body = Tasks(graph, memory, convention).block()
+            blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
+        if parallel:
+            assumptions.require_parallel(degree)
+        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh)}
+        return new_module(
+            module,
+            [
+                *inputs.inputs_of(module, strategy),
+                *assumptions.operations(),
+                build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                *blocks,
+            ],
+        )
+
+
+def choices_of(strategy: Binding, parallel: bool) -> Choices:
+    """The choices of a strategy; what it leaves out is the plainest: nothing recomputed, all-reduce, an unsharded optimizer with a copy.
+
+    Raises:
+        DiagnosticError: the choices contradict each other, and why.
+    """
+    fields = strategy.fields
+    span = strategy.operation.span
+
+    def flag(name: str, default: bool = False) -> bool:
+        word = as_word(fields.get(name))
+        return default if word is None else word == "true"
+
+    recompute = as_word(fields.get("recompute")) or "none"
+    scattered = as_word(fields.get("communication")) == "reduce_scatter_all_gather"
+    if flag("all_gather_redo") and not scattered:
+        raise fail(
+            "all_gather_redo gathers a sequence shard again, and communication = all_reduce shards no sequence: use "
+            "communication = reduce_scatter_all_gather",
+            span,
+        )
+    if flag("all_gather_redo") and recompute == "full":
+        raise fail("all_gather_redo keeps a shard to gather again, and recompute = full keeps nothing: choose one", span)
+    shards = ONE
+    if flag("optimizer_sharding"):
+        data = as_expr(fields.get("data"))
+        if data is None:
+            raise fail("optimizer_sharding shards the optimizer over data-parallel ranks: say how many with 'data'", span)
+        shards = data
+    return Choices(
+        strategy.expr("tensor", "distribution"),
+        shards,
+        scattered and parallel,
+        recompute,
+        flag("all_gather_redo"),
+        flag("fused_activation"),
+        flag("master_copy", True),
+    )

@@ -1,0 +1,257 @@
+"""The layers of a block as training distributes them: operations, forks, and the collectives of tensor-parallel regions.
+
+A value with several uses is a fork. A value whose readers compute a partial gradient (a linear that brings a sharded axis in) passes the
+entry of a tensor-parallel region: under sequence parallelism it is gathered there; its gradient is reduced there, once, after the fork's sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, group_of, layer_of
+from bpir.dialects.model.conventions import LayerView
+from bpir.dialects.model.decompose import origin_of
+from bpir.dialects.model.sharding import lone_symbol, sharded
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation, Value
+
+TENSOR = "tensor"
+"""The mesh axis of tensor parallelism."""
+
+
+@attrs.define(eq=False)
+class Flow:
+    """A value of forward on one rank: its type (with shards), the layer that makes it, and the layers that read it."""
+
+    type: TensorType
+    producer: Layer | None
+    name: str
+    readers: list[Layer] = attrs.field(factory=list)
+    returned: bool = False
+
+    @property
+    def uses(self) -> int:
+        return len(self.readers) + self.returned
+
+
+@attrs.define(eq=False)
+class Layer:
+    """One layer: an operation of the decomposed block, a fork, or a collective."""
+
+    name: str
+    kind: str
+    origin: str
+    operation: Operation
+    rule: ModelOperation | None
+    operands: list[Flow]
+    results: list[Flow]
+    view: LayerView
+    mask: Flow | None = None  # of a dropout
+
+    @property
+    def is_collective(self) -> bool:
+        return self.kind in ("input_collective", "output_collective")
+
+
+class Graph:
+    """Builds the layers of a decomposed block in forward order."""
+
+    def __init__(self, block: Operation, axes: tuple[str, ...], mesh: dict[str, Expr], parallel: bool, sequence_parallel: bool) -> None:
+        self.block = block
+        self.regions = axes
+        self.axes = axes if parallel else ()
+        self.mesh = mesh
+        self.sequence_parallel = sequence_parallel
+        self.layers: list[Layer] = []
+        self.names = {layer_of(operation) for operation in block.body}
+        self.flows: dict[Value, Flow] = {}
+        self.entered: dict[Value, Flow] = {}  # the flow behind the entry of a region, by value
+        self.arguments = [
+            self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.regions[0].blocks[0].arguments)
+        ]
+        self.results: list[Flow] = []
+        self._readers = self._uses()
+        for operation in block.body:
+            if operation.name == "model.return":
+                self.results = [self.flows[v] for v in operation.operands]
+                for flow in self.results:
+                    flow.returned = True
+            else:
+                self._operation(operation)
+
+    def _flow(self, value: Value, type: TensorType, producer: Layer | None, name: str) -> Flow:
+        found = self.flows[value] = Flow(type, producer, value.name or name)
+        return found
+
+    def _uses(self) -> dict[Value, list[Operation]]:
+        found: dict[Value, list[Operation]] = {}
+        for operation in self.block.body:
+            for value in operation.operands:
+                found.setdefault(value, []).append(operation)
+        return found
+
+    # --- types
+
+    def _type(self, value: Value) -> TensorType:
+        """Sharded at its first tensor-parallel axis; else, under sequence parallelism, at the token axis."""
+        assert isinstance(value.type, TensorType)
+        type = sharded(value.type, self.axes, TENSOR)
+        if not self.sequence_parallel or any(type.axes):
+            return type
+        marks = list(type.axes)
+        marks[TOKEN_RANK - 1] = (TENSOR,)
+        return TensorType(type.dims, tuple(marks), type.element, ())
+
+    @staticmethod
+    def _gathered(type: TensorType) -> TensorType:
+        return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
+
+    def _enters(self, operation: Operation) -> bool:
+        """Whether the operation's gradient of its operand is a partial sum: its weight brings a sharded axis in."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        brings = any(lone_symbol(dim) in self.regions for shape in rule.produced(operation) for dim in shape)
+        return brings and not any(lone_symbol(dim) in self.regions for dim in rule.contracted(operation))
+
+    def _entering(self, value: Value) -> list[Operation]:
+        return [r for r in self._readers[value] if isinstance(r.declaration, ModelOperation) and self._enters(r)]
+
+    def _contracts(self, operation: Operation) -> bool:
+        """Whether the operation sums over a sharded axis."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        summed = len(rule.contracted(operation))
+        return bool(summed) and any(any(self._type(v).axes[-summed:]) for v in operation.operands)
+
+    # --- layers
+
+    def _operation(self, operation: Operation) -> None:
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        for value in dict.fromkeys(operation.operands):
+            self._before(operation, value)
+        enters = self._enters(operation)
+        operands = [self.entered[v] if enters else self.flows[v] for v in operation.operands]
+        self._check_tokens(operation, operands)
+        contracts = self._contracts(operation)
+        types = []
+        for value in operation.results:
+            type = self._type(value)
+            types.append(TensorType(type.dims, self._gathered(type).axes, type.element, (TENSOR,)) if contracts else type)
+        kind = operation.name.partition(".")[2]
+        layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
+        for value, flow in zip(operation.results, layer.results, strict=True):
+            flow.name = value.name or flow.name
+            if contracts:
+                name = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
+                exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
+                exit.results[0].name = f"{flow.name}_sum"
+                flow = exit.results[0]
+            self.flows[value] = flow
+
+    def _check_tokens(self, operation: Operation, operands: Iterable[Flow]) -> None:
+        """Under sequence parallelism an operation between regions works token by token."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        whole = set(rule.whole(operation))
+        for flow in operands:
+            for dim, axes in zip(flow.type.dims, flow.type.axes, strict=True):
+                if axes and dim in whole:
+                    raise fail(
+                        f"'{layer_of(operation)}' needs the axis {dim.text} whole, and sequence parallelism shards it: use "
+                        "communication = all_reduce, or shard the heads",
+                        operation.span,
+                    )
+
+    def _before(self, operation: Operation, value: Value) -> None:
+        """Put the fork and the entry of a region where the first reader of a value stands."""
+        readers = self._readers[value]
+        entering = self._entering(value)
+        outside = len(readers) - len(entering)
+        group = group_of(layer_of(operation))
+        if operation is readers[0] and outside + bool(entering) > 1:
+            producer = self.flows[value].producer
+            inside = producer is not None and group_of(producer.name) == group and not producer.is_collective
+            projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r in readers)
+            name = f"{group}.fork"
+            if inside and producer is not None:
+                name = f"{group}.qkv_fork" if projections else f"{producer.name}.fork"
+            self._fork(name, operation, value, outside + bool(entering))
+        if entering and operation is entering[0]:
+            self._enter(operation, value, group, len(entering))
+
+    def _fork(self, name: str, operation: Operation, value: Value, uses: int) -> None:
+        flow = self.flows[value]
+        fork = self._layer(self._free(name, operation), "fork", operation, None, [flow], [flow.type], uses)
+        fork.results[0].name = flow.name
+        self.flows[value] = fork.results[0]
+
+    def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
+        flow = self.flows[value]
+        if self.axes:
+            name = self._free(f"{group}.input_collective", operation)
+            entry = self._layer(name, "input_collective", operation, None, [flow], [self._gathered(flow.type)]).results[0]
+            entry.name = f"{flow.name}_gathered" if self.sequence_parallel else flow.name
+            flow = entry
+        if uses > 1:
+            fork = self._layer(self._free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
+            fork.results[0].name = flow.name
+            flow = fork.results[0]
+        self.entered[value] = flow
+
+    def _free(self, name: str, operation: Operation) -> str:
+        if name in self.names:
+            name = f"{layer_of(operation)}.{name.rpartition('.')[2]}"
+        self.names.add(name)
+        return name
+
+    def _layer(
+        self,
+        name: str,
+        kind: str,
+        operation: Operation,
+        rule: ModelOperation | None,
+        operands: list[Flow],
+        types: list[TensorType],
+        uses: int = 1,
+    ) -> Layer:
+        seen: set[Flow] = set()
+        first = []
+        for flow in operands:
+            first.append(flow not in seen)
+            seen.add(flow)
+        local = Local(
+            operation,
+            tuple(f.type.local(self.mesh) for f in operands),
+            tuple(t.local(self.mesh) for t in types),
+            tuple(first),
+        )
+        layer = Layer(name, kind, origin_of(operation), operation, rule, operands, [], LayerView(kind, rule, local, uses))
+        layer.results = [Flow(t, layer, kind) for t in types]
+        if rule is not None and rule.masked:
+            layer.mask = Flow(TensorType(types[0].dims, types[0].axes, ONE, ()), layer, "mask")
+        for flow in operands:
+            flow.readers.append(layer)
+        self.layers.append(layer)
+        return layer
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(self.layers)
+
+    def origin(self, flow: Flow) -> Flow:
+        """The flow behind forks and entries that change nothing: the value itself."""
+        while flow.producer is not None and self.is_identity(flow.producer):
+            flow = flow.producer.operands[0]
+        return flow
+
+    def is_identity(self, layer: Layer) -> bool:
+        """Whether forward does nothing: a fork, or the entry of a region whose gradient is reduced by an all-reduce."""
+        return layer.kind == "fork" or (layer.kind == "input_collective" and not self.sequence_parallel)
+
+    def bytes(self, flow: Flow) -> Expr:
+        """The bytes of a flow on one rank."""
+        return flow.type.local(self.mesh).bytes

@@ -1,0 +1,230 @@
+"""The tasks of training in order: forward, what is repeated, backward from the last layer, optimizer; then what is kept."""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
+from bpir.dialects.model.base import Local
+from bpir.dialects.model.conventions import Standard
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ZERO, Expr
+from bpir.ir.operation import Block, Value
+from bpir.passes.distribution import build
+from bpir.passes.training_graph import TENSOR, Flow, Graph, Layer
+from bpir.passes.training_memory import Memory
+
+
+class Tasks:
+    """Emits the tasks of a graph into a block."""
+
+    def __init__(self, graph: Graph, memory: Memory, convention: Standard) -> None:
+        self.graph = graph
+        self.memory = memory
+        self.convention = convention
+        self.out = Block()
+        self.forward: dict[Flow, Value] = {}
+        self.again: dict[Flow, Value] = {}
+        self.gradients: dict[Flow, list[Value]] = {}
+        self.weight_gradients: dict[Layer, list[Value]] = {}
+
+    def block(self) -> Block:
+        arguments = [Value(flow.type, name=flow.name) for flow in self.graph.arguments]
+        self.forward.update(zip(self.graph.arguments, arguments, strict=True))
+        for flow in self.graph.results:
+            gradient = Value(flow.type, name=f"d{flow.name}")
+            arguments.append(gradient)
+            self.gradients.setdefault(flow, []).append(gradient)
+        self.out = Block(arguments)
+        for layer in self.graph:
+            self._run(layer, "forward", self.forward, {})
+        for layer in self.graph:
+            if layer in self.memory.repeated:
+                self._run(layer, "recommunication" if layer.is_collective else "recompute", self.again, self.forward)
+        for layer in reversed(self.graph.layers):
+            self._backward(layer)
+        for layer in self.graph:
+            if layer.view.weights is not ZERO:
+                self._task(layer, "optimizer", self.weight_gradients[layer], [], self.convention.optimizer(layer.view), "adam")
+        self._memory()
+        results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
+        for flow in self.graph.arguments:
+            results += self.gradients.get(flow, [])
+        self.out.append(build("dist.return", results, span=self.graph.block.span))
+        return self.out
+
+    # --- forward
+
+    def _value(self, flow: Flow, values: dict[Flow, Value], fallback: dict[Flow, Value]) -> Value:
+        origin = self.graph.origin(flow)
+        found = values.get(origin)
+        return found if found is not None else fallback[origin]
+
+    def _run(self, layer: Layer, phase: str, values: dict[Flow, Value], fallback: dict[Flow, Value]) -> None:
+        """Emit a layer's forward task, in forward or again."""
+        if self.graph.is_identity(layer):
+            return
+        operands = [self._value(flow, values, fallback) for flow in layer.operands]
+        flows = [*layer.results, *([layer.mask] if layer.mask is not None else [])]
+        work = self.convention.forward(layer.view)
+        if phase == "recommunication":
+            work = self.convention.repeated(work)
+        matmul = layer.rule.matmul_operations(layer.view.local) if layer.rule is not None else ZERO
+        results = [Value(flow.type, name=flow.name if phase == "forward" else f"{flow.name}_again") for flow in flows]
+        if layer.is_collective:
+            self._collective(layer, phase, operands[0], results[0], work, layer.kind == "output_collective")
+        else:
+            self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul)
+        values.update(zip(flows, results, strict=True))
+
+    # --- backward
+
+    def _backward(self, layer: Layer) -> None:
+        gradients = [self._gradient(layer, flow) for flow in layer.results] if layer.kind != "fork" else []
+        if layer.kind == "fork":
+            self._fork(layer)
+        elif layer.is_collective:
+            self._backward_collective(layer, gradients[0])
+        else:
+            self._operation(layer, gradients)
+
+    def _gradient(self, layer: Layer, flow: Flow) -> Value:
+        """The gradient of a flow; forks have summed those of values with several uses."""
+        found = self.gradients.get(flow, [])
+        if len(found) != 1:
+            raise fail(
+                f"the result of '{layer.name}' reaches no result of the block, so it has no gradient: remove it, or run canonicalize",
+                layer.operation.span,
+            )
+        return found[0]
+
+    def _give(self, flow: Flow, gradient: Value) -> None:
+        self.gradients.setdefault(flow, []).append(gradient)
+
+    def _fork(self, layer: Layer) -> None:
+        gradients = self.gradients.get(layer.results[0], [])
+        if len(gradients) != layer.view.uses:
+            raise fail(
+                f"a use of the value that '{layer.name}' forks reaches no result of the block: remove it, or run canonicalize",
+                layer.operation.span,
+            )
+        type = gradients[0].type
+        total = Value(type, name=f"d{layer.results[0].name}")
+        work = self.convention.activation_gradient(layer.view)
+        self._task(layer, "activation_gradient", gradients, [total], work, "fork")
+        self._give(layer.operands[0], total)
+
+    def _backward_collective(self, layer: Layer, gradient: Value) -> None:
+        work = self.convention.activation_gradient(layer.view)
+        if work is NO_WORK:
+            self._give(layer.operands[0], gradient)
+            return
+        result = Value(layer.operands[0].type, name=gradient.name)
+        if layer.kind == "output_collective":
+            result.type = _reduced(layer.operands[0].type)
+        self._collective(layer, "activation_gradient", gradient, result, work, layer.kind == "input_collective")
+        self._give(layer.operands[0], result)
+
+    def _operation(self, layer: Layer, gradients: list[Value]) -> None:
+        rule = layer.rule
+        assert rule is not None
+        work = self.convention.activation_gradient(layer.view)
+        if work is NO_WORK:
+            for flow in layer.operands:
+                self._give(flow, gradients[0])
+        else:
+            needed = [self._kept(flow) for flow in self.memory.reads(layer, False)]
+            types = [self._gradient_type(layer, flow) for flow in layer.operands]
+            results = [Value(t, name=f"d{f.name}") for t, f in zip(types, layer.operands, strict=True)]
+            weights = rule.gradient_weights(layer.view.local)
+            matmul = rule.gradient_matmul(layer.view.local)
+            self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul)
+            for flow, value in zip(layer.operands, results, strict=True):
+                self._give(flow, value)
+        if layer.view.weights is not ZERO:
+            needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
+            weight_types = rule.weight_types(self._global(layer))
+            results = [Value(t, name=None) for t in weight_types]
+            work = self.convention.weight_gradient(layer.view)
+            matmul = rule.weight_gradient_matmul(layer.view.local)
+            self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
+            self.weight_gradients[layer] = results
+
+    def _kept(self, flow: Flow) -> Value:
+        return self._value(flow, self.again, self.forward)
+
+    def _global(self, layer: Layer) -> Local:
+        """The layer's tensors with their shards, for the types of weights."""
+        local = layer.view.local
+        results = tuple(_reduced(flow.type) for flow in layer.results)
+        return Local(local.operation, tuple(flow.type for flow in layer.operands), results, local.first_use)
+
+    def _gradient_type(self, layer: Layer, flow: Flow) -> TensorType:
+        """The gradient of an operand has its type; behind the entry of a region it is a partial sum."""
+        producer = flow.producer
+        while producer is not None and producer.kind == "fork":
+            producer = producer.operands[0].producer
+        if producer is not None and producer.kind == "input_collective":
+            return TensorType(flow.type.dims, flow.type.axes, flow.type.element, (TENSOR,))
+        return _reduced(flow.type)
+
+    # --- what the tasks look like
+
+    def _names(self, layer: Layer, phase: str, work: Work) -> dict[str, Attribute]:
+        return {
+            "task": StringAttr(f"{layer.name}.{phase}"),
+            "phase": StringAttr(phase),
+            "source": StringAttr(layer.origin),
+            "work": work,
+        }
+
+    def _task(
+        self,
+        layer: Layer,
+        phase: str,
+        operands: list[Value],
+        results: list[Value],
+        work: Work,
+        kind: str,
+        weights: Expr | None = None,
+        matmul: Expr = ZERO,
+    ) -> None:
+        properties = {**self._names(layer, phase, work), "kind": StringAttr(kind)}
+        weights = layer.view.weights if weights is None else weights
+        if weights is not ZERO:
+            properties["weights"] = ExprAttr(weights)
+        if matmul is not ZERO:
+            properties["matmul"] = ExprAttr(matmul)
+        self.out.append(build("dist.compute", operands, results, properties, span=layer.operation.span))
+
+    def _collective(self, layer: Layer, phase: str, operand: Value, result: Value, work: Work, reduces: bool) -> None:
+        properties = self._names(layer, phase, work)
+        types = (operand.type, result.type)
+        assert isinstance(types[0], TensorType) and isinstance(types[1], TensorType)
+        marks = [
+            ArrayAttr(tuple(StringAttr(a) for a in (*old, *new) if (a in old) != (a in new)))
+            for old, new in zip(types[0].axes, types[1].axes, strict=True)
+        ]
+        name = "dist.all_gather"
+        if reduces:
+            name = "dist.reduce_scatter" if self.graph.sequence_parallel else "dist.all_reduce"
+            properties["reduction"] = StringAttr("sum")
+        if name == "dist.all_reduce":
+            marks = [ArrayAttr((StringAttr(TENSOR),))]
+        properties["axes"] = ArrayAttr(tuple(marks))
+        self.out.append(build(name, [operand], [result], properties, span=layer.operation.span))
+
+    def _memory(self) -> None:
+        for layer in self.graph:
+            kept = self.memory.kept[layer]
+            properties: dict[str, Attribute] = {"layer": StringAttr(layer.name), "facts": self.memory.facts(layer)}
+            if kept.dropped:
+                properties["dropped"] = ArrayAttr(tuple(map(StringAttr, kept.dropped)))
+            operands = [self._value(flow, self.forward, {}) for flow in kept.flows]
+            self.out.append(build("dist.memory", operands, properties=properties, span=layer.operation.span))
+        name = self.graph.block.properties["sym_name"]
+        facts: dict[str, Attribute] = {"layer": name, "facts": self.memory.activations()}
+        self.out.append(build("dist.activations", properties=facts, span=self.graph.block.span))
+
+
+def _reduced(type: TensorType) -> TensorType:
+    return TensorType(type.dims, type.axes, type.element, ())

@@ -1,0 +1,59 @@
+"""Boundary of `plan-training`: what differs from inference is which buffers there must be."""
+
+from __future__ import annotations
+
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.facts import LayerMemory
+from bpir.dialects.dist.memory import local_bytes, weight_bytes
+from bpir.dialects.plan import text_of
+from bpir.ir.expression import ZERO
+from bpir.ir.operation import Operation
+from bpir.verifiers.planning import BlockCheck
+
+
+class TrainingCheck(BlockCheck):
+    """Every value, every layer's weights and every optimizer state has a buffer of its own."""
+
+    def obligations(self) -> None:
+        self.states: dict[str, str] = {}
+        by_layer: dict[str, str] = {}
+        arguments = self.block.regions[0].blocks[0].arguments
+        inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
+        for index, argument in enumerate(arguments):
+            bound = local_bytes([argument.type], self.mesh)
+            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
+        returned = set(self.block.body[-1].operands)
+        for task in self.block.body:
+            if dist.work_of(task) is None:
+                continue
+            layer = _layer(task)
+            if weight_bytes(task) is not ZERO:
+                if layer not in by_layer:
+                    by_layer[layer] = self.of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = by_layer[layer]
+            role = "gradient" if dist.text_of(task, "phase").endswith("gradient") else "activation"
+            kinds = {value: "output" if value in returned else role for value in task.results}
+            for value in task.results:
+                index = [v for v in task.results if kinds[v] == kinds[value]].index(value)
+                same = [b for b in self.buffers if text_of(b, "role") == kinds[value] and text_of(b, "source") == dist.name_of(task)]
+                bound = local_bytes([value.type], self.mesh)
+                self.homes[value] = self.buffer(
+                    same[index : index + 1], f"result {value.index} of '{dist.name_of(task)}'", bound, "device_local"
+                )
+        for memory in self.block.body:
+            facts = memory.properties.get("facts")
+            if isinstance(facts, LayerMemory) and facts.optimizer is not ZERO:
+                name = f"{text_of(memory, 'layer')}.optimizer"
+                found = [b for b in self.buffers if text_of(b, "role") == "optimizer" and text_of(b, "source") == name]
+                self.states[name] = self.buffer(found[:1], f"the state of '{name}'", facts.optimizer, "persistent")
+
+    def uses(self, task: Operation) -> tuple[set[str], set[str]]:
+        reads, writes = super().uses(task)
+        if dist.text_of(task, "phase") == "optimizer":
+            state = self.states.get(dist.name_of(task), "")
+            return reads | {state}, writes | {self.weights.get(task, ""), state}
+        return reads, writes
+
+
+def _layer(task: Operation) -> str:
+    return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
