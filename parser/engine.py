@@ -180,4 +180,4 @@ def _check_depth(program: Program, parser: Any, states: list[int], offset: int) 
     return len(states) + MAXIMUM_DEPTH - depth + 1
 
 
-__all__ = ["Program", "RawAction", "SPACE", "run"]
+__all__ = ["SPACE", "Program", "RawAction", "run"]

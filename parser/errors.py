@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, fail, note, suggestion
-from bpir.parser.lexer import USER_WORDS, WORD, is_word
 from bpir.parser.lexer import END as END_CLASS
+from bpir.parser.lexer import USER_WORDS, WORD, is_word
 
 if TYPE_CHECKING:
     from bpir.parser.engine import Program

@@ -43,7 +43,6 @@ from bpir.ir.declaration import (
     TYPE_BODIES,
     Action,
     Fragment,
-    OperationDeclaration,
     Raw,
     declared,
 )

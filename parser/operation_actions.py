@@ -160,7 +160,7 @@ def result_name(p: ParserState, v: list[Any], start: int, end: int) -> tuple[str
     if len(v) == 1:
         return v[0], 0, start
     count = _small(v[2])
-    if not 1 <= count:
+    if not count >= 1:
         raise fail("a name stands for at least one result", p.span(start, end))
     return v[0], count, start
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bpir.ir.attributes import Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, Type
-from bpir.ir.attributes import I64, StringAttr
+from bpir.ir.attributes import I64, Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, Type
 from bpir.ir.builtin_attributes import (
     DYNAMIC,
     AffineAttr,

@@ -13,8 +13,8 @@ from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import build, new_module
-from bpir.passes.levels import level_of, top_level
 from bpir.passes.rewriting import rewrite_module
+from bpir.verifiers.levels import level_of, top_level
 
 
 @attrs.define(eq=False)

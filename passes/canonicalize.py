@@ -7,8 +7,8 @@ import attrs
 from bpir.dialects.bp import symbol_table
 from bpir.ir.operation import Operation, uses
 from bpir.passes.base import Pass
-from bpir.passes.levels import top_level
 from bpir.passes.rewriting import rewrite_module
+from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

@@ -21,7 +21,7 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.passes import inputs
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import Assumptions, build, new_module
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 
 TENSOR = "tensor"
 """The mesh axis of tensor parallelism."""

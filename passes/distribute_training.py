@@ -22,10 +22,10 @@ from bpir.passes import inputs
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inputs import Binding
-from bpir.passes.levels import top_level
 from bpir.passes.training_graph import TENSOR, Graph
 from bpir.passes.training_memory import Memory
 from bpir.passes.training_tasks import Tasks
+from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

@@ -14,7 +14,7 @@ from bpir.ir.diagnostic import fail, note, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
-from bpir.passes.levels import place_of, top_level
+from bpir.verifiers.levels import place_of, top_level
 
 _EXAMPLES = {
     ("workload", "inference"): "@decode inference {phase = decode, context = c}",

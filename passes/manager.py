@@ -10,8 +10,8 @@ import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
-from bpir.passes.levels import level_of, place_of
 from bpir.passes.timing import Timing
+from bpir.verifiers.levels import level_of, place_of
 
 
 @attrs.frozen

@@ -18,8 +18,8 @@ from bpir.ir.operation import Operation, Value
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.levels import top_level
 from bpir.passes.planning import Planning, layer_of_task, mesh_of, writes_state
+from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

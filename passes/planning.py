@@ -17,7 +17,7 @@ from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import references
 from bpir.passes.distribution import build
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 
 ALIGNMENT = 256
 """Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""

@@ -8,7 +8,7 @@ from bpir.dialects.bp import Rewriting, rewrite_attribute
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.operation import Operation, Value, clone
 from bpir.passes.distribution import new_module
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 
 
 def is_input(operation: Operation) -> bool:

@@ -68,6 +68,7 @@ class Graph:
         self.sequence_parallel = sequence_parallel
         self.layers: list[Layer] = []
         self.names = {layer_of(operation) for operation in block.body}
+        self.heads: set[Layer] = set()  # the first layer behind the entry of each region
         self.flows: dict[Value, Flow] = {}
         self.entered: dict[Value, Flow] = {}  # the flow behind the entry of a region, by value
         self.arguments = [
@@ -144,6 +145,8 @@ class Graph:
             types.append(TensorType(type.dims, self._gathered(type).axes, type.element, (TENSOR,)) if contracts else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
+        if enters and not any(flow.producer in self.heads for flow in operands):
+            self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
             if contracts:
@@ -200,6 +203,7 @@ class Graph:
         if uses > 1:
             fork = self._layer(self._free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
             fork.results[0].name = flow.name
+            self.heads.add(fork)
             flow = fork.results[0]
         self.entered[value] = flow
 

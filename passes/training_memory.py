@@ -135,10 +135,9 @@ class Memory:
         for layer in self.graph:
             dropped: tuple[str, ...] = ()
             shared = any(flow.producer is not None and flow.producer.kind == "fork" for flow in layer.operands)
-            entry = layer.operands[0].producer is not None and layer.operands[0].producer.kind == "input_collective"
             if shared:
                 dropped += ("activation", "reused")
-            elif layer.kind == "output_collective" or (entry and self._entry_dropped(layer, full, attention)):
+            elif layer.kind == "output_collective" or (layer in self.graph.heads and self._entry_dropped(layer, full, attention)):
                 dropped += ("activation",)
             elif attention and layer in parts:
                 dropped += ("activation",) if layer.kind == "dropout" else ("output",)

@@ -8,9 +8,9 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span
 from bpir.ir.operation import Block, Operation, Region
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
-from bpir.passes.levels import level_of
 from bpir.passes.manager import Dumps, PassManager
 from bpir.passes.pipeline import command_line, parse_pipeline
+from bpir.verifiers.levels import level_of
 
 pytestmark = pytest.mark.usefixtures("fake_passes")
 

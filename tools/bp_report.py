@@ -18,9 +18,7 @@ OPTIONS = [
         choices=("table", "json", "csv", "markdown"),
         help="table (default), json (everything, whatever --by), csv, markdown",
     ),
-    Option(
-        "by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"
-    ),
+    Option("by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
     OUTPUT,
 ]
@@ -39,9 +37,7 @@ def body(arguments: Arguments) -> int:
     found = collect(module)
     _warn_of_unused(values, found, color)
     found = found.bound({name: constant(value) for name, value in values.items()})
-    write_output(
-        _rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o")
-    )
+    write_output(_rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o"))
     return 0
 
 

@@ -11,8 +11,8 @@ from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, constant, total
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
-from bpir.passes.levels import level_of, place_of, top_level
 from bpir.tools.report import Fact, Report, TaskRow, Work
+from bpir.verifiers.levels import level_of, place_of, top_level
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
 

@@ -16,8 +16,7 @@ def list_passes() -> str:
     name_width = max(len(name) for name, _ in rows)
     level_width = max(len(levels(cls)) for _, cls in rows)
     return "".join(
-        f"{name:<{name_width}}  {levels(cls):<{level_width}}  {_braced(cls)}{documentation(cls).splitlines()[0]}\n"
-        for name, cls in rows
+        f"{name:<{name_width}}  {levels(cls):<{level_width}}  {_braced(cls)}{documentation(cls).splitlines()[0]}\n" for name, cls in rows
     )
 
 

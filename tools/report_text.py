@@ -67,9 +67,7 @@ def _aligned(table: Table) -> str:
         return ""
     lines = []
     for row in cells:
-        aligned = [
-            c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
+        aligned = [c.ljust(w) if i < table.words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(aligned).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines) + "\n"

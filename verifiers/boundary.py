@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
-from bpir.passes.levels import level_of
+from bpir.verifiers.levels import level_of
 
 
 def verify(source: Operation, target: Operation) -> list[Diagnostic]:

@@ -10,7 +10,7 @@ from bpir.dialects.dist.tasks import text_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation, Value
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 
 
 def verify(module: Operation) -> list[Diagnostic]:

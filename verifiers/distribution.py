@@ -22,8 +22,8 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
-from bpir.passes.levels import top_level
 from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 AXIS = "tensor"

@@ -8,7 +8,7 @@ from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
-from bpir.passes.levels import level_of
+from bpir.verifiers.levels import level_of
 
 TIME = frozenset(
     [
@@ -46,6 +46,8 @@ MACHINE = frozenset(
         "stream",
     ]
 )
+AMBIGUOUS = frozenset(("second", "times", "us"))
+"""Words of time in a name, but not in a text."""
 PARALLEL = frozenset(["mesh", "rank", "ranks", "shard", "sharding", "parallel", "parallelism"])
 
 FORBIDDEN = {
@@ -106,5 +108,5 @@ def _says(value: Attribute, words: frozenset[str], text: bool = False) -> bool:
     if isinstance(value, DictAttr):
         return any(_words(key) & words or _says(inner, words, text) for key, inner in value.entries)
     if isinstance(value, StringAttr):
-        return text and bool(_words(value.value) & words)
+        return text and bool(_words(value.value) & (words - AMBIGUOUS))
     return isinstance(value, ArrayAttr) and any(_says(v, words, True) for v in value.values)

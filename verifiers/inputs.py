@@ -11,7 +11,7 @@ from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

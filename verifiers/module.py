@@ -13,8 +13,8 @@ def verify(module: Operation) -> list[Diagnostic]:
     dialects = {operation.name.partition(".")[0] for operation in module.walk()}
     if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"}:
         return found
-    from bpir.passes.levels import level_of
     from bpir.verifiers import forbidden, placement, symbols
+    from bpir.verifiers.levels import level_of
 
     if found:
         return found

@@ -9,7 +9,7 @@ from bpir.dialects.plan import live_of, names_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

@@ -14,8 +14,8 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
-from bpir.passes.levels import top_level
 from bpir.verifiers.inputs import verify_kept
+from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 COMPONENTS = ("ops", "read", "write", "msg")

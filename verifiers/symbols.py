@@ -10,7 +10,7 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
-from bpir.passes.levels import top_level
+from bpir.verifiers.levels import top_level
 
 _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
 OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))

@@ -216,6 +216,7 @@ class Calculon(Standard):
     - C7: Adam reads its state and writes nothing; it writes state and weights.
     - C8: a layer norm's dX reads beta too; it reads X, dY and gamma.
     - C9: a collective moves `2Ae`; under sequence parallelism it moves its shard and the whole, `A(1+1/t)e`.
+    - C11: a fused activation keeps nothing and moves its bytes; it keeps X, and moves none.
     - C10: `O_l` behind a reduce-scatter is the whole; it is the shard.
     """
 
@@ -237,7 +238,7 @@ class Calculon(Standard):
         if view.kind in ("layer_norm", "rms_norm"):
             return work(found.ops, operand.bytes + view.weights * view.element, result.bytes)
         if view.kind == "softmax" or (view.rule is not None and view.rule.fusible):
-            return found if self._silent(view) else work(found.ops, result.bytes, operand.bytes)
+            return work(found.ops, result.bytes, operand.bytes)
         if view.kind == "add":
             return work(2 * result.elements, result.bytes, 2 * result.bytes)
         return found
@@ -257,12 +258,19 @@ class Calculon(Standard):
             return view.result.bytes
         if view.rule is not None and view.rule.masked:
             return view.mask
-        if self._silent(view):
+        if self._fused(view):
             return ZERO
         return total(t.bytes for t in view.local.operands)
 
+    def _silent(self, view: LayerView) -> bool:
+        """A fused activation keeps nothing, but moves its bytes."""
+        return False
+
+    def _fused(self, view: LayerView) -> bool:
+        return super()._silent(view)
+
     def activation_gradient_bytes(self, view: LayerView) -> Expr:
-        if view.kind == "fork" or self._silent(view):
+        if view.kind == "fork" or self._fused(view):
             return ZERO
         if view.kind == "input_collective":
             return view.operand.bytes
