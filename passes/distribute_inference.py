@@ -12,7 +12,7 @@ from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of
-from bpir.dialects.model.sharding import shardable_axes, sharded
+from bpir.dialects.model.sharding import TENSOR, shardable_axes, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic
@@ -22,9 +22,6 @@ from bpir.passes import inputs
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.verifiers.levels import top_level
-
-TENSOR = "tensor"
-"""The mesh axis of tensor parallelism."""
 
 
 @attrs.define(eq=False)

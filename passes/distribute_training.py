@@ -12,8 +12,8 @@ from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import input_axis
-from bpir.dialects.model.sharding import shardable_axes
+from bpir.dialects.model.phases import input_axis, training_axes
+from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
@@ -22,7 +22,7 @@ from bpir.passes import inputs
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inputs import Binding
-from bpir.passes.training_graph import TENSOR, Graph
+from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
 from bpir.passes.training_tasks import Tasks
 from bpir.verifiers.levels import top_level
@@ -35,8 +35,8 @@ class DistributeTransformerTrainingPass(Pass):
     Boundary: ModelIR to distributed-task IR.
 
     Input invariant: a `model.block` in which every result reaches a result of the block; a strategy that says the tensor-parallel
-    degree `t`. Gradients come from each operation's rule and from the graph: a value with `u` uses is a fork whose `u` gradients are summed, the
-    gradient of a collective is its conjugate, and a layer keeps what its gradients read.
+    degree `t`. Gradients come from each operation's rule and from the graph: a value with `u` uses is a fork whose `u` gradients
+    are summed, the gradient of a collective is its conjugate, and a layer keeps what its gradients read.
 
     Equations (one block, one rank; `B` sequences of `S` tokens, `h` heads of size `d`, hidden `H`, feed-forward `F`, `e` bytes):
 
@@ -48,8 +48,8 @@ class DistributeTransformerTrainingPass(Pass):
     - E6: $W_{reduce} = BSH(t-1)/t$
     - E7: $C_{act} = \sum_l (A_l - O_l [\neg storeOutput_l] - A_l [\neg storeActivation_l])$
 
-    Conserved: every layer has one forward task (none for a fork, an alias or an identity), one activation gradient, one weight gradient and one
-    optimizer task where it has weights; `t = 1` has no collective.
+    Conserved: every layer has one forward task (none for a fork or an identity), one activation gradient (none for an alias), one
+    weight gradient and one optimizer task where it has weights; `t = 1` has no collective.
 
     Deviations from the papers: the reduction of replicated weights' gradients over `t` belongs to gradient reduction with data
     parallelism, not to the block.
@@ -65,6 +65,7 @@ class DistributeTransformerTrainingPass(Pass):
     workload: str | None = option("the bind.workload to use, where there are several", "symbol")
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
     batch: Expr | None = option("sequences: replaces the batch axis", "expression")
+    context: Expr | None = option("tokens of a sequence: replaces the token axis", "expression")
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
     data: Expr | None = option("data-parallel degree", "expression")
@@ -77,6 +78,7 @@ class DistributeTransformerTrainingPass(Pass):
     convention: str | None = option("the table of work rules", "word", tuple(CONVENTIONS))
 
     def run(self, module: Operation) -> Operation:
+        workload = inputs.optional_workload(module, self, "training")
         strategy = inputs.strategy(module, self)
         degree = strategy.expr("tensor", "distribution")
         table = symbol_table(module)
@@ -89,13 +91,13 @@ class DistributeTransformerTrainingPass(Pass):
         for operation in top_level(expand(module)):
             if operation.name != "model.block":
                 continue
-            block = decompose(operation)
-            axes = shardable_axes(block)
+            axes = shardable_axes(decompose(operation))
+            block = decompose(operation, training_axes(operation, workload.fields if workload is not None else {}))
             for axis in axes if parallel else ():
                 assumptions.require_divides(degree, symbol(axis), operation.span)
             if choices.sequence_parallel:
                 assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
-            graph = Graph(block, axes, mesh, parallel, choices.sequence_parallel)
+            graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh)
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
                 for layer in graph:
@@ -107,6 +109,8 @@ class DistributeTransformerTrainingPass(Pass):
                 "mesh": SymbolRefAttr(("mesh",)),
                 "strategy": strategy.reference,
             }
+            if workload is not None:
+                properties["workload"] = workload.reference
             body = Tasks(graph, memory, convention).block()
             blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
@@ -115,7 +119,7 @@ class DistributeTransformerTrainingPass(Pass):
         return new_module(
             module,
             [
-                *inputs.inputs_of(module, strategy),
+                *inputs.inputs_of(module, *([workload] if workload is not None else []), strategy),
                 *assumptions.operations(),
                 build("dist.mesh", properties=sizes, span=strategy.operation.span),
                 *blocks,

@@ -56,6 +56,13 @@ def workload(module: Operation, current: Pass, kind: str) -> Binding:
     return _choose(module, current, "workload", WORKLOAD, kind)
 
 
+def optional_workload(module: Operation, current: Pass, kind: str) -> Binding | None:
+    """The workload of a kind, where the file or the options of the pass give one."""
+    written = any(o.name == "bind.workload" and _text(o, "kind") == kind for o in top_level(module))
+    asked = getattr(current, "workload", None) is not None or bool(_overrides(module, current, WORKLOAD))
+    return workload(module, current, kind) if written or asked else None
+
+
 def strategy(module: Operation, current: Pass) -> Binding:
     """The strategy that the pass is to use."""
     return _choose(module, current, "strategy", STRATEGY, "")

@@ -1,7 +1,8 @@
 """The layers of a block as training distributes them: operations, forks, and the collectives of tensor-parallel regions.
 
-A value with several uses is a fork. A value whose readers compute a partial gradient (a linear that brings a sharded axis in) passes the
-entry of a tensor-parallel region: under sequence parallelism it is gathered there; its gradient is reduced there, once, after the fork's sum.
+A value with several uses is a fork. A value whose readers compute a partial gradient (a linear that brings a sharded axis in) passes
+the entry of a tensor-parallel region: under sequence parallelism it is gathered there; its gradient is reduced there, once, after the
+fork's sum.
 """
 
 from __future__ import annotations
@@ -11,16 +12,13 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, group_of, layer_of
+from bpir.dialects.model.base import Local, ModelOperation, group_of, layer_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.decompose import origin_of
-from bpir.dialects.model.sharding import lone_symbol, sharded
+from bpir.dialects.model.sharding import Regions, partial, whole
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
-
-TENSOR = "tensor"
-"""The mesh axis of tensor parallelism."""
 
 
 @attrs.define(eq=False)
@@ -60,12 +58,10 @@ class Layer:
 class Graph:
     """Builds the layers of a decomposed block in forward order."""
 
-    def __init__(self, block: Operation, axes: tuple[str, ...], mesh: dict[str, Expr], parallel: bool, sequence_parallel: bool) -> None:
+    def __init__(self, block: Operation, regions: Regions, mesh: dict[str, Expr]) -> None:
         self.block = block
-        self.regions = axes
-        self.axes = axes if parallel else ()
+        self.regions = regions
         self.mesh = mesh
-        self.sequence_parallel = sequence_parallel
         self.layers: list[Layer] = []
         self.names = {layer_of(operation) for operation in block.body}
         self.heads: set[Layer] = set()  # the first layer behind the entry of each region
@@ -95,38 +91,12 @@ class Graph:
                 found.setdefault(value, []).append(operation)
         return found
 
-    # --- types
-
     def _type(self, value: Value) -> TensorType:
-        """Sharded at its first tensor-parallel axis; else, under sequence parallelism, at the token axis."""
         assert isinstance(value.type, TensorType)
-        type = sharded(value.type, self.axes, TENSOR)
-        if not self.sequence_parallel or any(type.axes):
-            return type
-        marks = list(type.axes)
-        marks[TOKEN_RANK - 1] = (TENSOR,)
-        return TensorType(type.dims, tuple(marks), type.element, ())
-
-    @staticmethod
-    def _gathered(type: TensorType) -> TensorType:
-        return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
-
-    def _enters(self, operation: Operation) -> bool:
-        """Whether the operation's gradient of its operand is a partial sum: its weight brings a sharded axis in."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        brings = any(lone_symbol(dim) in self.regions for shape in rule.produced(operation) for dim in shape)
-        return brings and not any(lone_symbol(dim) in self.regions for dim in rule.contracted(operation))
+        return self.regions.type(value.type)
 
     def _entering(self, value: Value) -> list[Operation]:
-        return [r for r in self._readers[value] if isinstance(r.declaration, ModelOperation) and self._enters(r)]
-
-    def _contracts(self, operation: Operation) -> bool:
-        """Whether the operation sums over a sharded axis."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        summed = len(rule.contracted(operation))
-        return bool(summed) and any(any(self._type(v).axes[-summed:]) for v in operation.operands)
+        return [r for r in self._readers[value] if self.regions.enters(r)]
 
     # --- layers
 
@@ -135,14 +105,14 @@ class Graph:
         assert isinstance(rule, ModelOperation)
         for value in dict.fromkeys(operation.operands):
             self._before(operation, value)
-        enters = self._enters(operation)
+        enters = self.regions.enters(operation)
         operands = [self.entered[v] if enters else self.flows[v] for v in operation.operands]
         self._check_tokens(operation, operands)
-        contracts = self._contracts(operation)
+        contracts = self._collective() and self.regions.contracts(operation)
         types = []
         for value in operation.results:
             type = self._type(value)
-            types.append(TensorType(type.dims, self._gathered(type).axes, type.element, (TENSOR,)) if contracts else type)
+            types.append(partial(whole(type)) if contracts else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
         if enters and not any(flow.producer in self.heads for flow in operands):
@@ -160,10 +130,10 @@ class Graph:
         """Under sequence parallelism an operation between regions works token by token."""
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
-        whole = set(rule.whole(operation))
+        needed = set(rule.whole(operation))
         for flow in operands:
             for dim, axes in zip(flow.type.dims, flow.type.axes, strict=True):
-                if axes and dim in whole:
+                if axes and dim in needed:
                     raise fail(
                         f"'{layer_of(operation)}' needs the axis {dim.text} whole, and sequence parallelism shards it: use "
                         "communication = all_reduce, or shard the heads",
@@ -195,10 +165,10 @@ class Graph:
 
     def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
         flow = self.flows[value]
-        if self.axes:
+        if self._collective():
             name = self._free(f"{group}.input_collective", operation)
-            entry = self._layer(name, "input_collective", operation, None, [flow], [self._gathered(flow.type)]).results[0]
-            entry.name = f"{flow.name}_gathered" if self.sequence_parallel else flow.name
+            entry = self._layer(name, "input_collective", operation, None, [flow], [whole(flow.type)]).results[0]
+            entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
             flow = entry
         if uses > 1:
             fork = self._layer(self._free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
@@ -206,6 +176,10 @@ class Graph:
             self.heads.add(fork)
             flow = fork.results[0]
         self.entered[value] = flow
+
+    def _collective(self) -> bool:
+        """Whether regions have collectives at their borders."""
+        return self.regions.parallel and bool(self.regions.axes)
 
     def _free(self, name: str, operation: Operation) -> str:
         if name in self.names:
@@ -254,7 +228,7 @@ class Graph:
 
     def is_identity(self, layer: Layer) -> bool:
         """Whether forward does nothing: a fork, or the entry of a region whose gradient is reduced by an all-reduce."""
-        return layer.kind == "fork" or (layer.kind == "input_collective" and not self.sequence_parallel)
+        return layer.kind == "fork" or (layer.kind == "input_collective" and not self.regions.sequence_parallel)
 
     def bytes(self, flow: Flow) -> Expr:
         """The bytes of a flow on one rank."""

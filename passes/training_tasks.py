@@ -5,12 +5,13 @@ from __future__ import annotations
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
 from bpir.dialects.model.base import Local
 from bpir.dialects.model.conventions import Standard
+from bpir.dialects.model.sharding import TENSOR, partial, reduced
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
 from bpir.passes.distribution import build
-from bpir.passes.training_graph import TENSOR, Flow, Graph, Layer
+from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
 
 
@@ -120,7 +121,7 @@ class Tasks:
             return
         result = Value(layer.operands[0].type, name=gradient.name)
         if layer.kind == "output_collective":
-            result.type = _reduced(layer.operands[0].type)
+            result.type = reduced(layer.operands[0].type)
         self._collective(layer, "activation_gradient", gradient, result, work, layer.kind == "input_collective")
         self._give(layer.operands[0], result)
 
@@ -155,7 +156,7 @@ class Tasks:
     def _global(self, layer: Layer) -> Local:
         """The layer's tensors with their shards, for the types of weights."""
         local = layer.view.local
-        results = tuple(_reduced(flow.type) for flow in layer.results)
+        results = tuple(reduced(flow.type) for flow in layer.results)
         return Local(local.operation, tuple(flow.type for flow in layer.operands), results, local.first_use)
 
     def _gradient_type(self, layer: Layer, flow: Flow) -> TensorType:
@@ -164,8 +165,8 @@ class Tasks:
         while producer is not None and producer.kind == "fork":
             producer = producer.operands[0].producer
         if producer is not None and producer.kind == "input_collective":
-            return TensorType(flow.type.dims, flow.type.axes, flow.type.element, (TENSOR,))
-        return _reduced(flow.type)
+            return partial(flow.type)
+        return reduced(flow.type)
 
     # --- what the tasks look like
 
@@ -206,7 +207,7 @@ class Tasks:
         ]
         name = "dist.all_gather"
         if reduces:
-            name = "dist.reduce_scatter" if self.graph.sequence_parallel else "dist.all_reduce"
+            name = "dist.reduce_scatter" if self.graph.regions.sequence_parallel else "dist.all_reduce"
             properties["reduction"] = StringAttr("sum")
         if name == "dist.all_reduce":
             marks = [ArrayAttr((StringAttr(TENSOR),))]
@@ -224,7 +225,3 @@ class Tasks:
         name = self.graph.block.properties["sym_name"]
         facts: dict[str, Attribute] = {"layer": name, "facts": self.memory.activations()}
         self.out.append(build("dist.activations", properties=facts, span=self.graph.block.span))
-
-
-def _reduced(type: TensorType) -> TensorType:
-    return TensorType(type.dims, type.axes, type.element, ())

@@ -14,7 +14,6 @@ _HOLDERS = {
     **dict.fromkeys(("bp", "bind", "plan", "concrete", "queue", "slot"), _MODULE),
 }
 _IN_MODULES = frozenset(("model.block", "dist.block", "dist.mesh"))
-_ANYWHERE = frozenset(("dist.memory", "dist.activations"))
 
 
 def verify(module: Operation) -> list[Diagnostic]:
@@ -26,7 +25,7 @@ def _misplaced(module: Operation) -> Iterable[Diagnostic]:
     for operation in module.walk():
         level = operation.name.partition(".")[0]
         expected = _MODULE if operation.name in _IN_MODULES else _HOLDERS.get(level)
-        if expected is None or operation.declaration is None or operation is module or operation.name in _ANYWHERE:
+        if expected is None or operation.declaration is None or operation is module:
             continue
         region = operation.parent.parent if operation.parent is not None else None
         holder = region.parent if region is not None else None

@@ -87,7 +87,13 @@ class Planning:
 
     def _facts(self, blocks: Iterable[Operation]) -> None:
         """The memory facts of layers are kept as they are."""
-        ours = {(o.name, text_of(o, "layer")): o for o in top_level(self.target) if "facts" in o.properties}
+        ours: dict[tuple[str, str], Operation] = {}
+        for fact in top_level(self.target):
+            if "facts" in fact.properties:
+                key = (fact.name, text_of(fact, "layer"))
+                if key in ours:
+                    self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are given twice", note("first here", ours[key].span))
+                ours.setdefault(key, fact)
         theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for b in blocks for o in b.body if "facts" in o.properties}
         for key, source in theirs.items():
             if key not in ours:

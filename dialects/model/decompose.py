@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import group_of, layer_of
 from bpir.dialects.model.linear import shape_attribute, shapes_of
@@ -16,27 +18,28 @@ from bpir.ir.operation import Block, Operation, Region, Value
 _PARTS = ("query", "key", "value")
 
 
-def decompose(block: Operation) -> Operation:
+def decompose(block: Operation, substitution: Mapping[str, Expr] | None = None) -> Operation:
     """The block with every operation in the parts that training computes, keeps and differentiates.
 
     Attention becomes scores, softmax, dropout of the probabilities (where it has dropout) and the product with V (Vaswani et al. 2017,
     equation 1); a linear with several results becomes one for each, named after what reads it; the visible tokens are all tokens.
+    `substitution` replaces symbols, as a workload asks for (`training_axes`).
     """
-    return _Decomposition(block).run()
+    return _Decomposition(block, substitution or {}).run()
 
 
 class _Decomposition:
-    def __init__(self, block: Operation) -> None:
+    def __init__(self, block: Operation, substitution: Mapping[str, Expr]) -> None:
         self.block = block
         self.values: dict[Value, Value] = {}
         self.out: list[Operation] = []
-        self.substitution: dict[str, Expr] = {}
+        self.substitution = dict(substitution)
         context, token = context_axis(block), input_axis(block, 1)
         if context is not None and context is not token:
             name = lone_symbol(context)
             if name is None:
                 raise fail(f"the context '{context.text}' can't become the token axis '{token.text}'", block.span)
-            self.substitution[name] = token
+            self.substitution[name] = token.substitute(substitution)
 
     def run(self) -> Operation:
         old = self.block.regions[0].blocks[0]
@@ -122,6 +125,8 @@ class _Decomposition:
     def _properties(self, value: Attribute) -> Attribute:
         if isinstance(value, ExprAttr):
             return ExprAttr(value.expr.substitute(self.substitution))
+        if isinstance(value, ArrayAttr):
+            return ArrayAttr(tuple(map(self._properties, value.values)))
         return value
 
 

@@ -1,8 +1,8 @@
-"""What an inference phase does to a block's axes: a substitution of the batch, token and context axes."""
+"""What an inference phase, or a training workload, does to a block's axes: a substitution of the batch, token and context axes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -46,29 +46,55 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     name = as_word(workload.get("phase"))
     if name is None:
         raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
-    batch_axis, token_axis = (
-        as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
-    )
-    if batch_axis is token_axis:
-        raise fail(f"the batch axis and the token axis are both '{batch_axis.text}': they need a symbol each", block.span)
+    batch_axis, token_axis = _token_axes(block, workload)
     named = context_axis(block)
     context = as_expr(workload.get("context")) or named
     if context is None:
         raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
     batch = as_expr(workload.get("batch")) or batch_axis
-    substitution: dict[str, Expr] = {}
-    for what, axis, value in (
+    changes = (
         ("batch", batch_axis, batch),
         ("context", named or context, context),
         ("token", token_axis, context if name == "prefill" else ONE),
-    ):
+    )
+    substitution = _substitution(block, changes)
+    return Phase(name, context, substitution)
+
+
+def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[str, Expr]:
+    """What a training workload replaces at the levels below the model: the batch axis by `batch`, the token axis by `context`.
+
+    Raises:
+        DiagnosticError: the workload says a phase, or an axis of the block can't become what it says.
+    """
+    if "phase" in workload:
+        raise fail("training has no phase: a workload of training says 'batch' and 'context' only", block.span)
+    axes = _token_axes(block, workload)
+    values = (as_expr(workload.get(field)) or axis for field, axis in zip(("batch", "context"), axes, strict=True))
+    return _substitution(block, zip(("batch", "token"), axes, values, strict=True))
+
+
+def _token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Expr, Expr]:
+    """The batch axis and the token axis."""
+    batch, token = (
+        as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
+    )
+    if batch is token:
+        raise fail(f"the batch axis and the token axis are both '{batch.text}': they need a symbol each", block.span)
+    return batch, token
+
+
+def _substitution(block: Operation, changes: Iterable[tuple[str, Expr, Expr]]) -> dict[str, Expr]:
+    """The symbols to replace so that each axis becomes its value."""
+    found: dict[str, Expr] = {}
+    for what, axis, value in changes:
         if axis is value:
             continue
-        symbol = lone_symbol(axis)
-        if symbol is None:
+        name = lone_symbol(axis)
+        if name is None:
             raise fail(f"the {what} axis is '{axis.text}' and can't become '{value.text}': use a symbol for it", block.span)
-        substitution[symbol] = value
-    return Phase(name, context, substitution)
+        found[name] = value
+    return found
 
 
 def input_axis(block: Operation, index: int) -> Expr:

@@ -7,10 +7,15 @@ et al. 2019: the head axes and the feed-forward axis; Narayanan et al. 2021, fig
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, feature_dims
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
+
+TENSOR = "tensor"
+"""The mesh axis of tensor parallelism."""
 
 
 def lone_symbol(dim: Expr) -> str | None:
@@ -62,3 +67,57 @@ def sharded(type: TensorType, axes: tuple[str, ...], mesh_axis: str) -> TensorTy
             marks[index] = (mesh_axis,)
             break
     return TensorType(type.dims, tuple(marks), type.element, type.unreduced)
+
+
+@attrs.frozen
+class Regions:
+    """Where the values of a block live: inside a tensor-parallel region sharded at a tensor-parallel axis, outside whole, or sharded at the
+    token axis under sequence parallelism (Korthikanti et al. 2022, section 4.2.2).
+
+    Attributes:
+        axes: the shardable axes of the block.
+        parallel: whether the tensor-parallel degree is more than one.
+    """
+
+    axes: tuple[str, ...]
+    parallel: bool
+    sequence_parallel: bool = False
+
+    def type(self, type: TensorType) -> TensorType:
+        """The type of a value on the mesh."""
+        if not self.parallel:
+            return type
+        placed = sharded(type, self.axes, TENSOR)
+        if not self.sequence_parallel or any(placed.axes):
+            return placed
+        marks = list(placed.axes)
+        marks[TOKEN_RANK - 1] = (TENSOR,)
+        return TensorType(placed.dims, tuple(marks), placed.element, ())
+
+    def enters(self, operation: Operation) -> bool:
+        """Whether the operation brings a sharded axis in: it reads its operand whole, and the operand's gradient is a partial sum."""
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation):
+            return False
+        brings = any(lone_symbol(dim) in self.axes for shape in rule.produced(operation) for dim in shape)
+        return brings and not self.contracts(operation)
+
+    def contracts(self, operation: Operation) -> bool:
+        """Whether the operation sums over a sharded axis: its result is a partial sum."""
+        rule = operation.declaration
+        return isinstance(rule, ModelOperation) and any(lone_symbol(dim) in self.axes for dim in rule.contracted(operation))
+
+
+def whole(type: TensorType) -> TensorType:
+    """The type without shards, as the entry of a region gives it."""
+    return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
+
+
+def partial(type: TensorType) -> TensorType:
+    """The type of a value that is still to be summed over the ranks."""
+    return TensorType(type.dims, type.axes, type.element, (TENSOR,))
+
+
+def reduced(type: TensorType) -> TensorType:
+    """The type of a value whose partial sums are summed."""
+    return TensorType(type.dims, type.axes, type.element, ())
