@@ -10,12 +10,15 @@ from types import ModuleType
 
 _loaded: dict[str, ModuleType | None] = {}
 _lock = threading.RLock()  # a module that another thread is importing has not declared everything yet
+_available: list[str] = []
 _ALWAYS = ("builtin", "func")
 
 
 def available() -> tuple[str, ...]:
     """The names of all dialects that exist, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")))
+    if not _available:
+        _available.extend(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return tuple(_available)
 
 
 def load(name: str) -> bool:

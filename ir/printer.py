@@ -42,6 +42,7 @@ class _Printer:
         self.locations = locations
         self.names = Names(root)
         self.out: list[str] = []
+        self._names: dict[str, str] = {}
         self._texts: dict[Attribute, str] = {}
         self._function_types: dict[tuple[tuple[Type, ...], tuple[Type, ...]], str] = {}
         self._dictionaries: dict[tuple[tuple[str, Attribute], ...], str] = {}
@@ -93,7 +94,10 @@ class _Printer:
         values = self.names.values
         text = self.names.results[operation] if operation.results else ""
         operands = ", ".join([values.get(v) or "%<unknown>" for v in operation.operands]) if operation.operands else ""
-        text = f"{text}{quoted(operation.name)}({operands})"
+        name = self._names.get(operation.name)
+        if name is None:
+            name = self._names[operation.name] = quoted(operation.name)
+        text = f"{text}{name}({operands})"
         if operation.successors:
             text += "[" + ", ".join(self.names.blocks.get(b, "^<unknown>") for b in operation.successors) + "]"
         if operation.properties:

@@ -34,8 +34,8 @@ block_uses: block_use -> first_item
     | block_uses "," block_use -> append
 block_use: T_CARET -> block_use
 op_properties: "<" attribute ">" -> properties
-op_attributes: dictionary
-op_type: function_type
+op_attributes: dictionary -> first
+op_type: function_type -> first
 regions: "(" region_list ")" -> second
 region_list: region -> first_item
     | region_list "," region -> append

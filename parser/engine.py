@@ -43,8 +43,8 @@ class Program(NamedTuple):
     gotos: list[dict[int, int]]
     reductions: list[tuple[int, int, int, RawAction | None, int]]
     """Per rule: nonterminal, length, index of the value that is passed on (or -1), action, memo number (or -1)."""
-    memos: dict[int, tuple[re.Pattern[str], int, int]]
-    """Per state: what a memoized text looks like, the memo's number, and the state to go to."""
+    memos: dict[int, list[tuple[Callable[..., re.Match[str] | None], int, int]]]
+    """Per state: the matchers of texts that may be memoized, each with the memo's number and the state to go to."""
     starts: dict[str, int]
     tables: Tables
 
@@ -68,18 +68,21 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     row = actions[state]
     while True:
         if state in memos:
-            pattern, number, target = memos[state]
-            found = pattern.match(text, position, end)
-            if found is not None:
-                value = memo[number].get(found[1])
-                if value is not None:
-                    states.append(target)
-                    values.append(value)
-                    offsets.append(found.start(1))
-                    position = finish = found.end(1)
-                    state = target
-                    row = actions[state]
-                    continue
+            for pattern, number, target in memos[state]:
+                found = pattern(text, position, end)
+                if found is not None:
+                    value = memo[number].get(found[1])
+                    break
+            else:
+                value = None
+            if value is not None:
+                states.append(target)
+                values.append(value)
+                offsets.append(found.start(1))  # type: ignore[union-attr]
+                position = finish = found.end(1)  # type: ignore[union-attr]
+                state = target
+                row = actions[state]
+                continue
         token = match(text, position, end)
         kind = token.lastindex  # type: ignore[union-attr]
         if kind is None:
@@ -174,7 +177,8 @@ def _raw(parser: Any, row: dict[str | int, int], kind: int, finder: Any, start: 
 def _check_depth(program: Program, parser: Any, states: list[int], offset: int) -> int:
     """Count the brackets that are open; the stack's length at which to count again."""
     openers = program.tables.openers
-    depth = sum(state in openers for state in states)
+    closers = program.tables.closers
+    depth = sum(state in openers for state in states) - sum(state in closers for state in states)
     if depth > MAXIMUM_DEPTH or len(states) > _MAXIMUM_STACK:
         raise fail("nested too deeply", parser.span(offset, offset + 1))
     return len(states) + MAXIMUM_DEPTH - depth + 1

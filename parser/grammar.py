@@ -85,7 +85,6 @@ _FACTORIES: dict[str, Callable[[tuple[str, ...]], RawAction]] = {
     **LOCATION_FACTORIES,
 }
 
-_DIALECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=\.[A-Za-z_])")
 _DICTIONARY = r"\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}"
 _MEMOIZED = {
     "op_type": (0, r"[ \t]*+(\((?:[^\n\r/l{}]++|l(?!oc\()|/(?!/)|\{[^{}\n]*+\})*+(?<![ \t]))"),
@@ -97,7 +96,7 @@ _MEMOIZED = {
 
 def named_dialects(text: str) -> tuple[str, ...]:
     """The dialects of ours that a text may name, those that they use included, loaded."""
-    return dialects.load_all(set(_DIALECT.findall(text)))
+    return dialects.load_all(name for name in dialects.available() if name + "." in text)
 
 
 _programs: dict[tuple[str, ...], Program] = {}
@@ -165,12 +164,12 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
     for rule in found.rules:
         call, index = _bound(rule, actions)
         reductions.append((rule.left, len(rule.symbols), index, call, memo_rules.get(rule.left, -1)))
-    memos = {}
+    memos: dict[int, list[Any]] = {}
     for name, (number, pattern) in _MEMOIZED.items():
         left = found.nonterminals.index(name)
         for state, goto in enumerate(found.gotos):
             if left in goto:
-                memos[state] = (re.compile(pattern), number, goto[left])
+                memos.setdefault(state, []).append((re.compile(pattern).match, number, goto[left]))
     return Program(found.actions, found.gotos, reductions, memos, found.starts, found)
 
 

@@ -17,8 +17,9 @@ from bpir.parser.lexer import END, TERMINALS, TOKEN
 ACCEPT = 1 << 40
 """The action of the end of the text where a start symbol is complete. Others: a state to shift to, or `~rule` to reduce."""
 
-_FORMAT = 5  # of the cached file
+_FORMAT = 6  # of the cached file
 _OPENERS = frozenset("([{<")
+_CLOSERS = frozenset(")]}>")
 
 
 class Rule(NamedTuple):
@@ -40,7 +41,8 @@ class Tables(NamedTuple):
     rules: list[Rule]
     starts: dict[str, int]
     nonterminals: list[str]
-    openers: frozenset[int]  # states entered by an opening bracket
+    openers: frozenset[int]  # states entered by an opening bracket (but not the `(` of `({`)
+    closers: frozenset[int]  # states entered by a closing bracket
     closing: dict[int, dict[str, str]]  # per state: a closing bracket to the rule that it closes
 
 
@@ -52,8 +54,8 @@ def tables(grammar: str, starts: tuple[str, ...]) -> Tables:
     if plain is None:
         plain = build(grammar, starts)
         _write(path, plain)
-    actions, gotos, rules, start_states, nonterminals, openers, closing = plain
-    return Tables(actions, gotos, [Rule(*r) for r in rules], start_states, nonterminals, frozenset(openers), closing)
+    actions, gotos, rules, start_states, nonterminals, openers, closers, closing = plain
+    return Tables(actions, gotos, [Rule(*r) for r in rules], start_states, nonterminals, frozenset(openers), frozenset(closers), closing)
 
 
 def _lark_stamp() -> str:
@@ -115,7 +117,7 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
     ends = set(table.end_states.values())
     actions: list[dict[str | int, int]] = []
     gotos: list[dict[int, int]] = []
-    openers = set()
+    openers, closed = set(), set()
     closing: dict[int, dict[str, str]] = {}
     for closure, row in table.states.items():
         action: dict[str | int, int] = {}
@@ -127,8 +129,10 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
                 goto[left[name]] = numbers[argument]
             else:
                 action[keys[name]] = numbers[argument]
-                if keys[name] in _OPENERS:
+                if keys[name] in _OPENERS and not _of_regions(argument):
                     openers.add(numbers[argument])
+                elif keys[name] in _CLOSERS:
+                    closed.add(numbers[argument])
         if closure in ends:
             action[END] = ACCEPT
         actions.append(action)
@@ -142,7 +146,11 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
             closing[numbers[closure]] = closers
     starts_at = {str(name): numbers[closure] for name, closure in table.start_states.items()}
     plain_rules = [tuple(_plain_rule(rule, left)) for rule in rules]
-    return actions, gotos, plain_rules, starts_at, nonterminals, sorted(openers), closing
+    return actions, gotos, plain_rules, starts_at, nonterminals, sorted(openers), sorted(closed), closing
+
+
+def _of_regions(state: Any) -> bool:
+    return any(pointer.rule.origin.name == "regions" and pointer.index == 1 for pointer in state)
 
 
 def _literal(pattern: Any) -> str:

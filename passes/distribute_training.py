@@ -15,7 +15,7 @@ from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import fail
+from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Operation, Region
 from bpir.passes import inputs
@@ -125,6 +125,11 @@ class DistributeTransformerTrainingPass(Pass):
                 *blocks,
             ],
         )
+
+    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
+        from bpir.verifiers.boundary import verify
+
+        return verify(source, target)
 
 
 def choices_of(strategy: Binding, parallel: bool) -> Choices:

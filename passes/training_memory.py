@@ -66,7 +66,7 @@ class Memory:
         charged: dict[Layer, list[Flow]] = {}
         for layer in self.graph:
             flows = [*self.reads(layer, False), *self.reads(layer, True)]
-            if layer.kind == "input_collective" and self._redone(layer):
+            if layer.kind == "input_collective" and self.choices.all_gather_redo and self.choices.sequence_parallel:
                 flows = [self.graph.origin(layer.operands[0])]
             charged[layer] = [flow for flow in dict.fromkeys(flows) if flow not in seen]
             seen.update(flows)

@@ -6,10 +6,12 @@ import re
 from functools import cache
 
 import pytest
-from support import dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
+from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
+from bpir.dialects.bp import Work
+from bpir.dialects.dist.tasks import work_of
 from bpir.ir.diagnostic import Diagnostic
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, clone
 from bpir.ir.printer import print_module
 from bpir.verifiers import boundary
 
@@ -200,15 +202,25 @@ def test_r6_changed_work(task: str, change: tuple[str, str]) -> None:
     refused(edited(derived(), task, change), RULE + "R6", at=task)
 
 
+def test_r6_no_component_of_the_work_of_any_task_can_change() -> None:
+    target = read(derived())
+    count = sum(work_of(operation) is not None for operation in target.walk())
+    assert count > 10
+    for index in range(count):
+        for component in range(4):
+            changed = clone(target)
+            task = [o for o in changed.walk() if work_of(o) is not None][index]
+            work = work_of(task)
+            assert work is not None
+            task.properties["work"] = Work(*(c + 1 if i == component else c for i, c in enumerate(work.components)))
+            assert labels(gate(model(), changed)) == {RULE + "R6"}
+
+
 def test_r6_work_that_differs_for_some_numbers_only_is_shown_with_such_numbers() -> None:
     text = edited(derived(), '"mlp.expand.decode"', ("ops = 2*B*F*H/t", "ops = 2*B*F*H/t + max(S, 3) - S"))
     refused(text, RULE + "R6", at='"mlp.expand.decode"')
     (found,) = verdict(text)
     assert any(re.search(r"with .*\bS = [12]\b.* it is \d+, expected \d+", n.message) for n in found.notes), shown([found])
-
-
-UNDECIDED = "max(min(B*S, H*c) - min(B*S, H*c + B), 0)"
-"""Zero for all numbers, by a reason that no proof here finds."""
 
 
 def test_r6_a_comparison_that_cannot_be_decided_is_refused() -> None:

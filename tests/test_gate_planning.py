@@ -6,11 +6,15 @@ import re
 from functools import cache
 
 import pytest
-from support import dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
+from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
+from bpir.dialects.bp import Work
+from bpir.dialects.dist.tasks import work_of
+from bpir.dialects.plan import symbol_of
 from bpir.ir.diagnostic import Diagnostic
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, clone
 from bpir.ir.printer import print_module
+from bpir.verifiers import boundary
 
 RULE = "plan-inference."
 
@@ -131,10 +135,32 @@ def test_r3_work_that_differs_for_some_numbers_only_is_shown_with_such_numbers()
 
 
 def test_r3_a_comparison_that_cannot_be_decided_is_refused() -> None:
-    undecided = "max(min(B*S, H*c) - min(B*S, H*c + B), 0)"  # zero for all numbers, by a reason that no proof here finds
-    text = edited(planned(), EXPAND, ("work <ops = 2*B*F*H/t", f"work <ops = 2*B*F*H/t + {undecided}"))
+    text = edited(planned(), EXPAND, ("work <ops = 2*B*F*H/t", f"work <ops = 2*B*F*H/t + {UNDECIDED}"))
     refused(text, RULE + "R3", RULE + "R4", at=EXPAND)
     assert all("unknown is not success" in d.message for d in verdict(text))
+
+
+def test_r3_no_component_of_the_work_of_any_task_can_change() -> None:
+    source, plan = distributed(), read(planned())
+    count = sum(operation.name == "plan.task" for operation in plan.body)
+    assert count > 10
+    for index in range(count):
+        for component in range(4):
+            changed = clone(plan)
+            task = [o for o in changed.body if o.name == "plan.task"][index]
+            work = work_of(task)
+            assert work is not None
+            task.properties["work"] = Work(*(c + 1 if i == component else c for i, c in enumerate(work.components)))
+            assert labels(gate(source, changed)) == {RULE + "R3", RULE + "R4"}
+
+
+def test_r2_no_task_can_be_left_out() -> None:
+    source, plan = distributed(), read(planned())
+    for name in [symbol_of(o) for o in plan.body if o.name == "plan.task"]:
+        changed = clone(plan)
+        body = changed.regions[0].blocks[0]
+        body.operations = [o for o in body.operations if o.name != "plan.task" or symbol_of(o) != name]
+        assert RULE + "R2" in labels(boundary.verify(source, changed)), name
 
 
 # R5: resources are the projections of the work

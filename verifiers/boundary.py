@@ -14,6 +14,10 @@ def verify(source: Operation, target: Operation) -> list[Diagnostic]:
     """
     boundary = (level_of(source), level_of(target))
     if boundary == ("model", "dist"):
+        if any(operation.name == "dist.activations" for operation in target.walk()):
+            from bpir.verifiers.training import Training
+
+            return Training(source, target).verify()
         from bpir.verifiers.distribution import Distribution
 
         return Distribution(source, target).verify()

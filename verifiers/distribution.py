@@ -269,21 +269,8 @@ class _BlockCheck:
         self._images(task, [self.images.get(v) for v in sources])
 
     def _type(self, task: Operation, value: Value, expected: TensorType) -> None:
-        if value.type is expected:
-            return
-        found = value.type
-        same = isinstance(found, TensorType) and (
-            found.axes == expected.axes
-            and found.unreduced == expected.unreduced
-            and len(found.dims) == len(expected.dims)
-            and all(self.findings.facts.equal(a, b).answer is Answer.PROVED for a, b in zip(found.dims, expected.dims, strict=True))
-            and (
-                found.element is expected.element
-                or self.findings.facts.equal(found.element_bytes, expected.element_bytes).answer is Answer.PROVED
-            )
-        )
-        if not same:
-            self.findings.refuse("R4", task, f"the size or shard of a value is wrong: {found.text}", note(f"expected {expected.text}"))
+        if value.type is not expected and not self.findings.same_type(value.type, expected):
+            self.findings.refuse("R4", task, f"the size or shard of a value is wrong: {value.type.text}", note(f"expected {expected.text}"))
 
     # --- collectives and state
 

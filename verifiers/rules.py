@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from bpir.dialects.bp import TensorType
+from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
@@ -38,6 +40,16 @@ class Findings:
         verdict = self.facts.at_least(found, bound)
         if verdict.answer is not Answer.PROVED:
             self._undecided(rule, operation, what, "is at least", found, bound, verdict.answer, verdict.witness, *notes)
+
+    def same_type(self, found: Type, expected: TensorType) -> bool:
+        """Whether two types are proved equal: the same shards, equal sizes."""
+        return isinstance(found, TensorType) and (
+            found.axes == expected.axes
+            and found.unreduced == expected.unreduced
+            and len(found.dims) == len(expected.dims)
+            and all(self.facts.equal(a, b).proved for a, b in zip(found.dims, expected.dims, strict=True))
+            and (found.element is expected.element or self.facts.equal(found.element_bytes, expected.element_bytes).proved)
+        )
 
     def _undecided(
         self,

@@ -48,7 +48,7 @@ def workspace_bound(block: Operation, mesh: Mapping[str, Expr]) -> Expr:
             wide = [
                 p
                 for p, v in zip(part.results, task.results, strict=True)
-                if isinstance(v.type, TensorType) and feature_dims(v.type) != feature_dims(hidden)
+                if isinstance(v.type, TensorType) and (feature_dims(v.type) != feature_dims(hidden) or any(v.type.axes))
             ]
             candidates.append(total(p.bytes for p in wide))
         candidates.extend(rule.workspace(part))

@@ -81,6 +81,7 @@ class Standard:
     """The standard convention: every distinct operand is read once, every result written once, in every phase."""
 
     name: ClassVar[str] = "standard"
+    aliases_residual: ClassVar[bool] = True  # the gradient of a residual is a copy, without a task
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
@@ -129,7 +130,7 @@ class Standard:
             return work((view.uses - 1) * size.elements, view.uses * size.bytes, size.bytes)
         if view.rule is None:
             return self._collective(view, forward=False)
-        if view.rule.residual:
+        if view.rule.residual and self.aliases_residual:
             return NO_WORK
         ops = view.rule.gradient_operations(view.local)
         if self._silent(view):
@@ -221,6 +222,7 @@ class Calculon(Standard):
     """
 
     name: ClassVar[str] = "calculon"
+    aliases_residual: ClassVar[bool] = False
 
     def _collective(self, view: LayerView, forward: bool) -> Work:
         if view.kind == "fork":

@@ -76,9 +76,7 @@ def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[s
 
 def _token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Expr, Expr]:
     """The batch axis and the token axis."""
-    batch, token = (
-        as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis"))
-    )
+    batch, token = (as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis")))
     if batch is token:
         raise fail(f"the batch axis and the token axis are both '{batch.text}': they need a symbol each", block.span)
     return batch, token

@@ -1,0 +1,140 @@
+"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R16.
+
+The target is read as what it computes: every value gets a meaning. A value of forward means a value of the model; a gradient means the uses
+of a value whose contributions it sums. Then each task is judged by what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.parts import mesh_entries
+from bpir.dialects.model.base import TOKEN_RANK
+from bpir.dialects.model.conventions import CONVENTIONS, Choices
+from bpir.dialects.model.decompose import decompose
+from bpir.dialects.model.macro import expand
+from bpir.dialects.model.phases import input_axis, training_axes
+from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
+from bpir.dialects.plan import symbol_of
+from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.expression import ONE, Expr, symbol
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts, Relation
+from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.levels import top_level
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.training_block import BlockTrace
+from bpir.verifiers.training_memory import MemoryCheck
+
+
+class Training:
+    """Verifies a distributed training module against its model.
+
+    R1 every task comes from a layer of the block; R2 every layer has its forward task, once; R3 forward reads the images of the source's
+    operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 collectives are where regions begin and end, and those
+    of backward are the conjugates; R6 work is that of the convention; R7 weights and matrix products; R8 a gradient task reads the
+    complete gradient of its result, and what its rule needs; R9 every weight has its gradient and its optimizer task; R10 a fork sums
+    the gradient of each use once; R11 what is repeated is what the strategy says; R12 backward reads what is kept or repeated; R13
+    phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond.
+    """
+
+    def __init__(self, source: Operation, target: Operation) -> None:
+        self.source = expand(source)
+        self.target = target
+        declared, derived = symbol_table(source), symbol_table(target)
+        self.findings = Findings(
+            "distribute-training",
+            Facts((*declared.relations, *declared.assumptions, *derived.assumptions), dict(declared.bindings)),
+        )
+        self.declared = declared.facts
+
+    def verify(self) -> list[Diagnostic]:
+        """Every violated rule."""
+        models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
+        overridable: set[str] = set()
+        assumable: set[Relation] = set()
+        seen: set[str] = set()
+        for block in top_level(self.target):
+            if block.name != "dist.block":
+                continue
+            name = dist.text_of(block, "source")
+            if name not in models or name in seen:
+                what = "is distributed twice" if name in seen else "is no block of the model"
+                self.findings.refuse("R16", block, f"the block comes from '{name}', which {what}")
+                continue
+            seen.add(name)
+            for kind in ("workload", "strategy"):
+                reference = block.properties.get(kind)
+                if isinstance(reference, SymbolRefAttr):
+                    overridable.add(f"bind.{kind} @{reference.root}")
+            assumable |= self._block(models[name], block)
+        for name, model in models.items():
+            if name not in seen:
+                self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
+        verify_kept(self.findings, "R15", self.source, self.target, overridable, assumable)
+        return self.findings.diagnostics
+
+    def _block(self, model: Operation, block: Operation) -> set[Relation]:
+        """Verify one block; the relations that its derivation may assume."""
+        strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
+        mesh = self._mesh(block)
+        degree = as_expr((strategy or {}).get("tensor"))
+        if strategy is None or degree is None or mesh != {TENSOR: degree}:
+            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
+            return set()
+        parallel = not self.declared.equal(degree, ONE).proved
+        choices = _choices(strategy, degree, parallel)
+        convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices)
+        try:
+            workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
+            decomposed = decompose(model, training_axes(model, workload or {}))
+        except DiagnosticError as wrong:
+            self.findings.refuse("R16", block, wrong.diagnostics[0].message)
+            return set()
+        regions = Regions(shardable_axes(decomposed), parallel, choices.sequence_parallel)
+        trace = BlockTrace(self.findings, decomposed, block, regions, mesh, convention)
+        trace.run()
+        MemoryCheck(self.findings, trace).run()
+        return self._allowed(decomposed, block, regions, choices, trace)
+
+    def _allowed(self, model: Operation, block: Operation, regions: Regions, choices: Choices, trace: BlockTrace) -> set[Relation]:
+        degree = choices.ranks
+        allowed: set[Relation] = set()
+        for axis in regions.axes if regions.parallel else ():
+            allowed.add(Relation("divides", degree, symbol(axis)))
+            if not self.findings.facts.divides(degree, symbol(axis)).proved:
+                self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
+        if choices.sequence_parallel:
+            allowed.add(Relation("divides", degree, input_axis(model, TOKEN_RANK - 1)))
+        if regions.parallel:
+            allowed.add(Relation("greater", degree, ONE))
+        return allowed | {Relation("divides", choices.shards, weights) for weights in trace.weights}
+
+    def _mesh(self, block: Operation) -> dict[str, Expr]:
+        reference = block.properties.get("mesh")
+        for operation in top_level(self.target):
+            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
+                return dict(mesh_entries(operation.properties.get("axes")))
+        return {}
+
+
+def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) -> Choices:
+    def flag(name: str, default: bool = False) -> bool:
+        word = as_word(strategy.get(name))
+        return default if word is None else word == "true"
+
+    shards = as_expr(strategy.get("data")) if flag("optimizer_sharding") else None
+    scattered = as_word(strategy.get("communication")) == "reduce_scatter_all_gather"
+    return Choices(
+        degree,
+        shards if shards is not None else ONE,
+        scattered and parallel,
+        as_word(strategy.get("recompute")) or "none",
+        flag("all_gather_redo"),
+        flag("fused_activation"),
+        flag("master_copy", True),
+    )

@@ -1,0 +1,195 @@
+"""The memory facts of training: what each layer keeps, what is stored, and the block's sums (rule distribute-training.R14)."""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.facts import Activations, LayerMemory
+from bpir.dialects.model.conventions import Calculon, LayerView
+from bpir.dialects.plan import text_of
+from bpir.ir.diagnostic import note
+from bpir.ir.expression import ONE, ZERO, Expr, total
+from bpir.ir.operation import Operation, Value
+from bpir.ir.syntax import strings
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.training_block import BlockTrace
+
+Kept = tuple[Value | Operation, bool]
+"""A kept value (or a mask, as its dropout), and whether it lies whole inside a region."""
+
+
+class MemoryCheck:
+    """Compares the memory facts of a distributed block with what its model needs."""
+
+    def __init__(self, findings: Findings, trace: BlockTrace) -> None:
+        self.findings = findings
+        self.trace = trace
+        self.needs = trace.needs
+        self.convention = trace.convention
+        self.charged = self._charge()
+
+    def run(self) -> None:
+        """Judge every `dist.memory`, then their sums."""
+        rows = {text_of(o, "layer"): o for o in self.trace.block.body if o.name == "dist.memory"}
+        for layer, operation in self.trace.layers.items():
+            if layer not in rows:
+                self.findings.refuse("R14", operation, f"'{layer}' has no memory facts")
+        for layer, row in rows.items():
+            view = self.trace.views.get(layer)
+            if layer in self.trace.layers and view is not None:
+                self._layer(row, view, self.charged[self.trace.layers[layer]])
+            elif view is not None:
+                self._border(row, layer, view)
+            elif self._is_empty(row):
+                continue
+            else:
+                self.findings.refuse("R14", row, f"'{layer}' is no layer of the block")
+        self._sums(list(rows.values()))
+
+    @staticmethod
+    def _is_empty(row: Operation) -> bool:
+        facts = row.properties.get("facts")
+        return isinstance(facts, LayerMemory) and not facts.items() and not row.operands
+
+    # --- what is kept
+
+    def _charge(self) -> dict[Operation, list[Kept]]:
+        """Every value that a gradient reads, charged to its first reader in forward order."""
+        seen: set[Kept] = set()
+        found: dict[Operation, list[Kept]] = {}
+        for operation in self.trace.layers.values():
+            enters = self.trace.regions.enters(operation)
+            mine = []
+            for need in self.needs.kept(operation):
+                whole = not isinstance(need, Operation) and enters and need in operation.operands
+                kept = (need, whole and self.trace.regions.sequence_parallel)
+                if kept not in seen:
+                    seen.add(kept)
+                    mine.append(kept)
+            found[operation] = mine
+        return found
+
+    def _bytes(self, kept: Kept) -> Expr:
+        need, whole = kept
+        if isinstance(need, Operation):
+            type = self.trace.expected(need.results[0])
+            return TensorType(type.dims, type.axes, ONE, ()).local(self.trace.mesh).bytes
+        type = self.trace.expected(need)
+        if whole:
+            return type.bytes
+        return type.local(self.trace.mesh).bytes
+
+    def _again(self, kept: Kept) -> bool:
+        need, whole = kept
+        if isinstance(need, Operation):
+            return need in self.needs.recomputed
+        return self.needs.is_repeated(need, whole)
+
+    # --- one layer
+
+    def _layer(self, row: Operation, view: LayerView, charged: list[Kept]) -> None:
+        layer = text_of(row, "layer")
+        operation = self.trace.layers[layer]
+        if isinstance(self.convention, Calculon):
+            kept, dropped = self.convention.kept(view), self._calculon_dropped(operation, view)
+        else:
+            kept, dropped = total(self._bytes(k) for k in charged), self._dropped(operation, charged)
+        self._keeps(row, [need for need, _ in charged])
+        self._compare(row, view, kept, dropped)
+
+    def _keeps(self, row: Operation, needs: list[Value | Operation]) -> None:
+        found = []
+        for value in row.operands:
+            meaning = self.trace.meanings.get(value)
+            found.append(None if meaning is None or meaning.again else meaning.mask or meaning.value)
+        if found != needs:
+            self.findings.refuse("R14", row, f"the values charged to '{text_of(row, 'layer')}' are not those that its gradients read first")
+
+    def _dropped(self, operation: Operation, charged: list[Kept]) -> set[str]:
+        dropped = set()
+        if charged and all(self._again(kept) for kept in charged):
+            dropped.add("activation")
+        for other, kept in self.charged.items():
+            stored = not kept or not all(self._again(k) for k in kept)
+            mine = any(need in operation.results for need, _ in kept)
+            if other is not operation and stored and mine and operation in self.needs.recomputed:
+                dropped.add("output")
+        return dropped
+
+    def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
+        shared = any(len(self.needs.entering(v) or self.needs.uses(v)) > 1 for v in operation.operands) or any(
+            len(self.needs.uses(v)) > len(self.needs.entering(v)) + (not self.needs.entering(v)) for v in operation.operands
+        )
+        choices = self.convention.choices
+        if shared:
+            return {"activation", "reused"}
+        if self.trace.regions.enters(operation) and (choices.all_gather_redo or choices.recompute == "full"):
+            return {"activation"}
+        if choices.recompute in ("attention", "full") and operation in set(self.needs.attention()):
+            return {"activation"} if view.kind == "dropout" else {"output"}
+        return set()
+
+    def _border(self, row: Operation, layer: str, view: LayerView) -> None:
+        """A fork or a collective: it keeps nothing of its own, but the shard that is gathered again is charged to it."""
+        kept: Expr = ZERO
+        needs: list[Value | Operation] = []
+        dropped: set[str] = set()
+        choices = self.convention.choices
+        redo = choices.all_gather_redo and choices.sequence_parallel
+        value = self.trace.borders.get(layer)
+        charged = {kept for row in self.charged.values() for kept in row}
+        if view.kind == "input_collective" and redo and value is not None and (value, False) not in charged:
+            kept, needs = self._bytes((value, False)), [value]
+        if isinstance(self.convention, Calculon):
+            kept = self.convention.kept(view)
+            again = choices.all_gather_redo or choices.recompute in ("attention", "full")
+            if view.kind == "output_collective" or (layer in self.trace.entries and again):
+                dropped = {"activation"}
+        self._keeps(row, needs)
+        self._compare(row, view, kept, dropped)
+
+    def _compare(self, row: Operation, view: LayerView, kept: Expr, dropped: set[str]) -> None:
+        layer = text_of(row, "layer")
+        convention = self.convention
+        facts = row.properties.get("facts")
+        if not isinstance(facts, LayerMemory):
+            return
+        weighted = view.weights is not ZERO
+        expected = LayerMemory(
+            convention.weight_bytes(view) if weighted else ZERO,
+            kept,
+            convention.output_bytes(view),
+            convention.weight_gradient_bytes(view) if weighted else ZERO,
+            convention.weight_gradient_unsharded_bytes(view) if weighted else ZERO,
+            convention.activation_gradient_bytes(view),
+            convention.optimizer_bytes(view) if weighted else ZERO,
+        )
+        for name, ours, theirs in zip(LayerMemory.names(), facts.components, expected.components, strict=True):
+            self.findings.equal("R14", row, f"the memory '{name}' of '{layer}'", ours, theirs)
+        if set(strings(row.properties.get("dropped"))) != dropped:
+            wanted = ", ".join(sorted(dropped)) or "nothing"
+            self.findings.refuse("R14", row, f"what '{layer}' drops is wrong", note(f"expected {wanted}"))
+
+    # --- the block
+
+    def _sums(self, rows: list[Operation]) -> None:
+        found = [o for o in self.trace.block.body if o.name == "dist.activations"]
+        if len(found) != 1:
+            self.findings.refuse("R14", self.trace.block, "the block needs one dist.activations")
+            return
+        facts = found[0].properties.get("facts")
+        if not isinstance(facts, Activations):
+            return
+        working, stored = [], []
+        for row in rows:
+            layer, dropped = row.properties.get("facts"), strings(row.properties.get("dropped"))
+            if isinstance(layer, LayerMemory):
+                working += [layer.activation] if "reused" not in dropped else []
+                stored += [layer.activation] if "activation" not in dropped else []
+                stored += [-layer.output] if "output" in dropped else []
+        full = self.convention.choices.recompute == "full"
+        inputs = [self.trace.expected(v) for v in self.trace.model.regions[0].blocks[0].arguments]
+        if not isinstance(self.convention, Calculon):
+            inputs = [type.local(self.trace.mesh) for type in inputs]
+        expected = Activations(total(working), ZERO if full else total(stored), total(t.bytes for t in inputs) if full else ZERO)
+        for name, ours, theirs in zip(Activations.names(), facts.components, expected.components, strict=True):
+            self.findings.equal("R14", found[0], f"the activations '{name}' of the block", ours, theirs)
