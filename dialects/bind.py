@@ -1,4 +1,7 @@
-"""The `bind` dialect: what a derivation is given besides the model. Workload and strategy; each field is a pass option too."""
+"""The `bind` dialect: what a derivation is given besides the model. Workload, strategy and deployment: each field is a pass option too.
+
+A target is a contract of a machine and stays as it is written.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import Any
 import attrs
 
 from bpir.dialects.bp import ExprAttr
-from bpir.ir.attributes import Attribute, DictAttr, StringAttr, dictionary
+from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Property, SymbolName, Word
+from bpir.ir.syntax import Clause, Property, SymbolName, Word
 
 
 @attrs.frozen
@@ -50,6 +53,16 @@ STRATEGY = (
     Field("optimizer_sharding", "shard the optimizer over the data-parallel ranks", BOOLEAN),
     Field("master_copy", "the optimizer keeps an fp32 copy of the weights", BOOLEAN),
     Field("convention", "the table of work rules", ("standard", "calculon")),
+)
+
+TARGET = (
+    Field("abi", "revision of the binary interface"),
+    Field("alignment", "bytes that the address of every buffer is a multiple of, at least; a power of two"),
+)
+
+DEPLOYMENT = (
+    Field("devices", "number of devices"),
+    Field("memory", "bytes of memory of each device; where it is left out, nothing is claimed of what fits"),
 )
 
 
@@ -162,6 +175,106 @@ class Strategy(Binding):
     required = ("sym_name", "fields")
 
 
+@attrs.frozen(eq=False)
+class Implementations(Property):
+    """`implements {attention = "qm.attention", elementwise = "qm.map"}`: by operation, alternative or capability."""
+
+    def fragment(self, rule: str) -> Fragment:
+        def together(context: ParseContext, values: list[Any], span: Span) -> DictAttr:
+            names = [name for name, _ in values]
+            if len(set(names)) != len(names):
+                raise fail(f"'{next(n for n in names if names.count(n) > 1)}' is implemented twice", span)
+            return dictionary(values)
+
+        return Fragment(
+            f'{rule}: "implements" "{{" {rule}_item ("," {rule}_item)* "}}" -> {rule}_is\n{rule}_item: word "=" string -> {rule}_item\n',
+            {rule + "_item": lambda c, v, s: (v[0], StringAttr(v[1])), rule + "_is": together},
+        )
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        yield "\n"
+        yield "implements {" + ", ".join(f"{name} = {quoted(text)}" for name, text in implementations_of(operation).items()) + "}"
+
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, DictAttr) and attribute.entries and all(isinstance(v, StringAttr) for _, v in attribute.entries)
+        return "" if good else "a dictionary of strings"
+
+
+@attrs.frozen(eq=False)
+class Links(Property):
+    """`[0 -> 1, 1 -> 0]`: ordered pairs of devices."""
+
+    def fragment(self, rule: str) -> Fragment:
+        def pair(context: ParseContext, values: list[Any], span: Span) -> ArrayAttr:
+            return device_pair(*values)
+
+        return Fragment(
+            f'{rule}: "[" {rule}_item ("," {rule}_item)* "]" -> {rule}_is\n{rule}_item: integer "->" integer -> {rule}_item\n',
+            {rule + "_item": pair, rule + "_is": lambda c, v, s: ArrayAttr(tuple(v))},
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ArrayAttr)
+        yield "[" + ", ".join("{} -> {}".format(*integers(v)) for v in attribute.values) + "]"
+
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, ArrayAttr) and all(len(integers(v)) == 2 for v in attribute.values)
+        return "" if good else "an array of pairs of devices"
+
+
+def device_pair(source: int, destination: int) -> ArrayAttr:
+    return ArrayAttr((IntegerAttr(source, I64), IntegerAttr(destination, I64)))
+
+
+class Target(Binding):
+    """A machine: `bind.target @queue_machine queue {abi = 1, alignment = 64}`, then what it implements.
+
+    The word after the name is the kind of the machine (`queue`, `slot`): which target extension binds for it. A task gets the
+    implementation of its operation; else of the first of its alternatives that is implemented; else, if it requires one capability
+    only, of that.
+    """
+
+    name = "bind.target"
+    table = TARGET
+    syntax = (SymbolName(), Word("kind"), Fields("fields", TARGET), Implementations("implements"))
+    required = ("sym_name", "kind", "fields", "implements")
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        super().verify(operation, report)
+        fields = fields_of(operation)
+        for name in ("abi", "alignment"):
+            value = as_expr(fields.get(name))
+            if value is None:
+                report.error(operation, f"a target needs its '{name}': {{{name} = ...}}")
+            elif value.integer is None or not 0 < value.integer < 2**63:
+                report.error(operation, f"'{name}' of a target must be a positive number, not {value.text}")
+            elif name == "alignment" and value.integer & (value.integer - 1):
+                report.error(operation, f"the alignment of a target is a power of two, not {value.text}")
+
+
+class Deployment(Binding):
+    """Where it runs: `bind.deployment @node {devices = 8, memory = 80*2**30}`, then `links [0 -> 1, 1 -> 0]`.
+
+    Devices are counted from 0; a plan of one rank runs on each of them. Without `links` every device reaches every other one;
+    without `memory` nothing is claimed of what fits.
+    """
+
+    name = "bind.deployment"
+    table = DEPLOYMENT
+    syntax = (SymbolName(), Fields("fields", DEPLOYMENT), Clause("links", (Links("links"),)))
+    required = ("sym_name", "fields")
+    optional = ("links",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        super().verify(operation, report)
+        count = as_expr(fields_of(operation).get("devices"))
+        for link in links_of(operation) or ():
+            if link[0] == link[1]:
+                report.error(operation, f"a link leads from a device to another one, not from {link[0]} to {link[1]}")
+            elif min(link) < 0 or (count is not None and count.integer is not None and max(link) >= count.integer):
+                report.error(operation, f"the link {link[0]} -> {link[1]} names a device that the deployment does not have")
+
+
 def fields_of(operation: Operation) -> dict[str, Attribute]:
     attribute = operation.properties.get("fields")
     return dict(attribute.entries) if isinstance(attribute, DictAttr) else {}
@@ -179,3 +292,27 @@ def as_expr(value: Attribute | None) -> Expr | None:
 def as_word(value: Attribute | None) -> str | None:
     """The word of a field; None if it is absent."""
     return value.value if isinstance(value, StringAttr) else None
+
+
+def implementations_of(operation: Operation) -> dict[str, str]:
+    """What a target implements: the reference of an implementation by operation, alternative or capability."""
+    attribute = operation.properties.get("implements")
+    if not isinstance(attribute, DictAttr):
+        return {}
+    return {name: value.value for name, value in attribute.entries if isinstance(value, StringAttr)}
+
+
+def integers(attribute: Attribute | None) -> tuple[int, ...]:
+    """The values of an array of integers."""
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    return tuple(v.value for v in attribute.values if isinstance(v, IntegerAttr))
+
+
+def links_of(operation: Operation) -> list[tuple[int, int]] | None:
+    """The links of a deployment; None if every device reaches every other one."""
+    attribute = operation.properties.get("links")
+    if not isinstance(attribute, ArrayAttr):
+        return None
+    pairs = [integers(v) for v in attribute.values]
+    return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]

@@ -162,7 +162,7 @@ class Task(OperationDeclaration):
     `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its
     projections, `matmul` is
     the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral
-    ways to do it.
+    ways to do it. A transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`.
     """
 
     name = "plan.task"
@@ -173,6 +173,7 @@ class Task(OperationDeclaration):
         Clause("from", (Text("source"),)),
         Clause("phase", (Word("phase"),), line=False),
         Clause("after", (References("after"),)),
+        Clause("between", (Integers("ranks", True),)),
         Components("work", "work", "bp_work_body"),
         Components("resources", "resources", "plan_resources_body", optional=True),
         Clause("matmul", (Body("matmul", "bp_expr_body"),)),
@@ -182,7 +183,7 @@ class Task(OperationDeclaration):
         Clause("alternatives", (Words("alternatives"),)),
     )
     required = ("sym_name", "kind", "operation", "work")
-    optional = ("source", "phase", "after", "resources", "matmul", "reads", "writes", "requires", "alternatives")
+    optional = ("source", "phase", "after", "ranks", "resources", "matmul", "reads", "writes", "requires", "alternatives")
 
     def verify(self, operation: Operation, report: Report) -> None:
         kind = text_of(operation, "kind")
@@ -265,7 +266,12 @@ def names_of(operation: Operation, name: str) -> tuple[str, ...]:
 
 
 def live_of(operation: Operation) -> tuple[int, ...]:
-    value = operation.properties.get("live")
+    return numbers_of(operation, "live")
+
+
+def numbers_of(operation: Operation, name: str) -> tuple[int, ...]:
+    """The values of a property that is an array of integers; none if absent."""
+    value = operation.properties.get(name)
     if not isinstance(value, ArrayAttr):
         return ()
     return tuple(v.value for v in value.values if isinstance(v, IntegerAttr))

@@ -123,6 +123,9 @@ ATTRIBUTE_BODIES: dict[str, str] = {}
 TYPE_BODIES: dict[str, str] = {}
 """`dialect.name` of each type (`!dialect.name<...>`) to the start symbol that parses its body."""
 
+EXTENSION_LEVELS: dict[str, str] = {}
+"""Per dialect that extends a level (a target extension of the concrete level): that level. Such a dialect registers itself."""
+
 
 def declared(dialects: Iterable[str]) -> list[OperationDeclaration]:
     """The operations of the dialects, in order of name."""

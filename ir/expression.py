@@ -38,6 +38,7 @@ from bpir.ir.expression_core import (
     intern,
     multiply,
     normal,
+    quotient,
     symbol,
     total,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "literal",
     "maximum",
     "minimum",
+    "quotient",
     "symbol",
     "total",
 ]

@@ -421,7 +421,39 @@ def symbol(name: str) -> Expr:
     Raises:
         ExpressionError: the name is not an identifier.
     """
-    return atom_expression(symbol_atom(name))
+    found = _SYMBOL_EXPRESSIONS.get(name)
+    if found is None:
+        found = _SYMBOL_EXPRESSIONS.setdefault(name, atom_expression(symbol_atom(name)))
+    return found
+
+
+_SYMBOL_EXPRESSIONS: dict[str, Expr] = {}
+
+
+def quotient(above: list[Expr], below: list[Expr]) -> Expr | None:
+    """The product of some expressions divided by that of others, if each is one term; None otherwise.
+
+    Texts are products of symbols: their exponents are added up, and only the result is interned.
+
+    Raises:
+        ExpressionError: a divisor is zero, or an exponent or the coefficient is out of bounds.
+    """
+    powers: dict[Atom, int] = {}
+    coefficient: Coefficient = 1
+    for factors, sign in ((above, 1), (below, -1)):
+        for factor in factors:
+            if len(factor.terms) != 1 or factor.denominator is not None:
+                return None
+            for m, c in factor.terms.items():
+                if c != 1:
+                    coefficient = coefficient * c if sign > 0 else coefficient / Fraction(c)
+                    if not (-LARGE < coefficient.numerator < LARGE and coefficient.denominator < LARGE):
+                        refuse("a coefficient is too large", DIGITS, "digits")
+                for atom, n in m.factors:
+                    powers[atom] = powers.get(atom, 0) + sign * n
+    if type(coefficient) is not int:
+        coefficient = normal(coefficient)
+    return intern({monomial(powers): coefficient})
 
 
 def atom_expression(atom: Atom) -> Expr:

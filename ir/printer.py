@@ -140,9 +140,7 @@ class _Printer:
             shown.append(text + self._location(argument.location) if self.locations else text)
         return "(" + ", ".join(shown) + ")"
 
-    def _custom(
-        self, operation: Operation, declaration: OperationDeclaration, pieces: list[Piece], indent: str
-    ) -> str | Iterator[_Step]:
+    def _custom(self, operation: Operation, declaration: OperationDeclaration, pieces: list[Piece], indent: str) -> str | Iterator[_Step]:
         results = self.names.results[operation] if operation.results else ""
         head = f"{indent}{results}{declaration.spelling or declaration.name}"
         if operation.regions:

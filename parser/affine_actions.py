@@ -77,9 +77,8 @@ def affine_binary(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
     if operator == "*":
         if left.value is None and right.value is None:
             checks.append((left.names, right.names, start, end))
-    elif operator in _DIVISIONS:
-        if right.value is None:
-            checks.append((right.names, None, start, end))
+    elif operator in _DIVISIONS and right.value is None:
+        checks.append((right.names, None, start, end))
     names = [*left.names, *right.names]
     folds = operator not in _DIVISIONS or (right.value or 0) > 0
     if left.value is not None and right.value is not None and folds:

@@ -193,7 +193,7 @@ def hash_attribute(p: ParserState, v: list[Any], start: int, end: int) -> Attrib
             raise fail(f"undefined attribute alias '{name}'{suggestion(name, p.attribute_aliases)}", p.span(start, end))
         if typed:
             raise fail("an alias takes no type", p.span(start, end))
-        return alias
+        return p.expand(alias, start)
     dialect = p.dialect_of(name, "attribute", start)
     if dialect in OURS:
         if typed:

@@ -190,9 +190,10 @@ expr: expr_terms -> expr_sum
 expr_terms: expr_term -> first_item
     | expr_terms "+" expr_term -> expr_more
     | expr_terms "-" expr_term -> expr_more
-expr_term: expr_unary
-    | expr_term "*" expr_unary -> expr_multiply
-    | expr_term "/" expr_unary -> expr_divide
+expr_term: expr_factors -> expr_term
+expr_factors: expr_unary -> expr_first_factor
+    | expr_factors "*" expr_unary -> expr_factor
+    | expr_factors "/" expr_unary -> expr_factor
 expr_unary: expr_power
     | "-" expr_unary -> expr_negate
 expr_power: expr_atom

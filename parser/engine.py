@@ -21,7 +21,6 @@ from bpir.parser.lexer import (
     METADATA,
     RAW_ANGLE,
     RAW_SQUARE,
-    SPACE,
     TOKEN,
     WORD,
     RawError,
@@ -34,6 +33,7 @@ RawAction = Callable[[Any, list[Any], int, int], Any]
 """Receives the parser's state, the values of all symbols of its rule, and the offsets of its text."""
 
 _MAXIMUM_STACK = 60_000
+_SIGILS = (HASH, BANG)
 
 
 class Program(NamedTuple):
@@ -68,19 +68,20 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     row = actions[state]
     while True:
         if state in memos:
-            for pattern, number, target in memos[state]:
-                found = pattern(text, position, end)
+            for matcher, number, target in memos[state]:
+                found = matcher(text, position, end)
                 if found is not None:
                     value = memo[number].get(found[1])
+                    after = target
                     break
             else:
                 value = None
             if value is not None:
-                states.append(target)
+                states.append(after)
                 values.append(value)
                 offsets.append(found.start(1))  # type: ignore[union-attr]
                 position = finish = found.end(1)  # type: ignore[union-attr]
-                state = target
+                state = after
                 row = actions[state]
                 continue
         token = match(text, position, end)
@@ -89,7 +90,7 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
             raise parser.bad_token(token.end())  # type: ignore[union-attr]
         value = token[kind]  # type: ignore[index]
         position = token.end()  # type: ignore[union-attr]
-        if (kind == HASH or kind == BANG) and text.startswith("<", position, end) and value[-1] != ">":
+        if (kind in _SIGILS) and text.startswith("<", position, end) and value[-1] != ">":
             try:
                 position = raw_end(text, position, end)
             except RawError as problem:
@@ -182,6 +183,3 @@ def _check_depth(program: Program, parser: Any, states: list[int], offset: int) 
     if depth > MAXIMUM_DEPTH or len(states) > _MAXIMUM_STACK:
         raise fail("nested too deeply", parser.span(offset, offset + 1))
     return len(states) + MAXIMUM_DEPTH - depth + 1
-
-
-__all__ = ["SPACE", "Program", "RawAction", "run"]

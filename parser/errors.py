@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, fail, note, suggestion
-from bpir.parser.lexer import END as END_CLASS
-from bpir.parser.lexer import USER_WORDS, WORD, is_word
+from bpir.parser.lexer import BANG, CARET, END, HASH, METADATA, NUMBERED, STRING, USER_WORDS, VALUE, WORD, is_word
 
 if TYPE_CHECKING:
     from bpir.parser.engine import Program
@@ -42,86 +41,82 @@ def syntax_error(
     text = token[kind]
     start = token.start(kind)
     span = parser.span(start, max(token.end(kind), start + 1))
-    accepted = _accepted(program, states, row)
+    accepted = {key: state for key in row if (state := _shifting(program, states, key)) is not None}
     words = [key for key in accepted if isinstance(key, str) and is_word(key)]
     operations = [word for word in words if word in DECLARATIONS or word == "module"]
-    if kind == WORD and operations and text in DECLARATIONS:
-        return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
-    if kind == WORD and operations and "." in text:
-        return fail(f"unknown operation '{text}'{suggestion(text, _operation_names(operations))}", span)
-    if kind == WORD and operations and len(operations) == len(words):
-        return fail(f"unknown operation '{text}'{suggestion(text, _operation_names(operations))}", span)
-    if kind == END_CLASS and start < len(parser.text):
-        text, kind = parser.text[start], WORD  # the end of a body: the bracket that closes it
-        span = parser.span(start, start + 1)
-    found = "the end of the file" if kind == END_CLASS else f"'{_shown(text)}'"
-    message = f"expected {_expected(program, states, accepted)}, found {found}"
+    if kind == WORD and operations:
+        if text in DECLARATIONS:
+            return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
+        if "." in text or len(operations) == len(words):
+            return fail(f"unknown operation '{text}'{suggestion(text, {*operations, *DECLARATIONS})}", span)
+    if text == "<" and (before := _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish)) is not None:
+        near = suggestion(before[0], _ANGLED)
+        return fail(f"'{before[0]}' takes no '<'{near}", parser.span(before.start(), before.end()))
+    found = "the end of the file" if kind == END else f"'{_shown(text)}'"
+    message = f"expected {_expected(program, accepted, bool(operations))}, found {found}"
     if kind == WORD:
         message += suggestion(text, words)
-        if "x" in accepted and re.fullmatch(r"x\w+", text):
-            message += f"; the 'x' between dimensions needs blanks: write 'x {text[1:]}'"
-    if finish and (kind == END_CLASS or parser.text.count("\n", finish, start) > 1):
+    if finish and (kind == END or parser.text.count("\n", finish, start) > 1):
         span = parser.span(finish - 1, finish)  # far away: what is missing is missing after the last token
     return fail(message, span, *_opening(parser, accepted))
 
 
-def _operation_names(accepted: list[str]) -> list[str]:
-    return sorted({*accepted, *DECLARATIONS})
+_WORD_BEFORE = re.compile(r"(?<![A-Za-z0-9_$.#!%@^])[A-Za-z_][A-Za-z0-9_$.]*\Z")
+_ANGLED = ("tensor", "vector", "memref", "tuple", "complex", "dense", "sparse", "array", "affine_map", "affine_set", "strided")
+_STARTS_OPERATION = frozenset((VALUE, STRING, HASH, BANG, CARET, NUMBERED, METADATA))
 
 
 def _shown(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _accepted(program: Program, states: list[int], row: dict[str | int, int]) -> list[str | int]:
-    """The keys of a state that can really be shifted after the reductions they ask for."""
-    return [key for key in row if _shifts(program, states, key)]
-
-
-def _shifts(program: Program, states: list[int], key: str | int) -> bool:
+def _shifting(program: Program, states: list[int], key: str | int) -> int | None:
+    """The state that shifts a token, after the reductions that it asks for; None if no state does."""
     stack = states[-64:]
     for _ in range(200):
         action = program.actions[stack[-1]].get(key)
         if action is None:
-            return False
+            return None
         if action >= 0:
-            return True
+            return stack[-1]
         left, length, _, _, _ = program.reductions[~action]
         if length >= len(stack):
-            return True  # too long to follow here: believe the table
+            return stack[-1]  # too long to follow here: believe the table
         if length:
             del stack[-length:]
         target = program.gotos[stack[-1]].get(left)
         if target is None:
-            return True
+            return stack[-1]
         stack.append(target)
-    return True
+    return stack[-1]
 
 
-def _expected(program: Program, states: list[int], accepted: list[str | int]) -> str:
-    closers = program.tables.closing.get(states[-1], {})
-    shown: list[str] = []
-    for key in sorted(accepted, key=lambda k: (isinstance(k, str) and is_word(k), str(k))):
+def _expected(program: Program, accepted: dict[str | int, int], operations: bool) -> str:
+    """The acceptable tokens in the user's words: what closes something first, then keywords, then the rest."""
+    shown: dict[str, int] = {}
+    for key, state in accepted.items():
+        rule = program.tables.closing.get(state, {}).get(str(key))
         if isinstance(key, int):
-            name = USER_WORDS.get(key)
-        elif key in closers and key != ":" and closers[key] in _LISTS:
-            name = f"'{key}' to close {_LISTS[closers[key]]}"
-        elif key == ":" and closers.get(key) == "generic":
-            name = "':' and the type of the operation"
+            if operations and key in _STARTS_OPERATION:
+                continue
+            shown[USER_WORDS.get(key, "")] = 3
         elif key in DECLARATIONS or key == "module":
-            name = "an operation"
+            shown["an operation"] = 2
+        elif rule in _LISTS and key != ":":
+            shown[f"'{key}' to close {_LISTS[rule]}"] = 0
+        elif rule == "generic":
+            shown["':' and the type of the operation"] = 0
         else:
-            name = f"'{key}'"
-        if name and name not in shown:
-            shown.append(name)
-    if not shown:
+            shown[f"'{key}'"] = 1
+    names = sorted((name for name in shown if name), key=lambda name: (shown[name], name))
+    if len(names) > 6:
+        names = [*names[:5], "something else"]
+    if not names:
         return "something else"
-    if len(shown) > 6:
-        shown = [*shown[:5], "something else"]
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " or " + shown[-1]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def _opening(parser: ParserState, accepted: list[str | int]) -> list[Diagnostic]:
+def _opening(parser: ParserState, accepted: dict[str | int, int]) -> list[Diagnostic]:
     region = parser.regions[-1]
     if len(parser.regions) > 1 and "}" in accepted:
         return [note("the region that is open here starts there", parser.span(region.start - 1, region.start))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bpir.ir.diagnostic import DiagnosticError, fail, suggestion
-from bpir.ir.expression import Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
+from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.expression import TERMS, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, quotient, symbol, total
 from bpir.parser.attribute_actions import integer
 from bpir.parser.engine import RawAction
 from bpir.parser.state import ParserState
@@ -26,26 +26,48 @@ def _checked(action: RawAction) -> RawAction:
 
 
 def _sum(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
-    from bpir.ir.expression_core import total
-
     terms: list[Expr] = v[0]
     return terms[0] if len(terms) == 1 else total(terms)
 
 
 def _more(p: ParserState, v: list[Any], start: int, end: int) -> list[Expr]:
+    if len(v[0]) >= TERMS:
+        raise fail(f"a sum has too many terms: the limit is {TERMS}", p.span(start, end))
     v[0].append(v[2] if v[1] == "+" else -v[2])
     found: list[Expr] = v[0]
     return found
 
 
-def _multiply(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
-    product: Expr = v[0] * v[2]
-    return product
+def _first_factor(p: ParserState, v: list[Any], start: int, end: int) -> tuple[list[Expr], list[Expr]]:
+    return [v[0]], []
 
 
-def _divide(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
-    quotient: Expr = v[0] / v[2]
-    return quotient
+def _factor(p: ParserState, v: list[Any], start: int, end: int) -> tuple[list[Expr], list[Expr]]:
+    factors: tuple[list[Expr], list[Expr]] = v[0]
+    above, below = factors
+    if len(above) + len(below) >= TERMS:
+        raise fail(f"a product has too many factors: the limit is {TERMS}", p.span(start, end))
+    (above if v[1] == "*" else below).append(v[2])
+    return factors
+
+
+def _term(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
+    factors: tuple[list[Expr], list[Expr]] = v[0]
+    above, below = factors
+    if not below and len(above) == 1:
+        return above[0]
+    found = quotient(above, below)
+    if found is None:
+        found = _product(above) / _product(below) if below else _product(above)
+    return found
+
+
+def _product(factors: list[Expr]) -> Expr:
+    """The product, in pairs of pairs: multiplying one by one would be quadratic in the number of factors."""
+    while len(factors) > 1:
+        pairs = [a * b for a, b in zip(factors[::2], factors[1::2], strict=False)]
+        factors = [*pairs, factors[-1]] if len(factors) % 2 else pairs
+    return factors[0]
 
 
 def _negate(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
@@ -82,13 +104,12 @@ def _call(p: ParserState, v: list[Any], start: int, end: int) -> Expr:
 EXPRESSION_ACTIONS: dict[str, RawAction] = {
     "expr_sum": _checked(_sum),
     "expr_more": _more,
-    "expr_multiply": _checked(_multiply),
-    "expr_divide": _checked(_divide),
+    "expr_first_factor": _first_factor,
+    "expr_factor": _factor,
+    "expr_term": _checked(_term),
     "expr_negate": _negate,
     "expr_power": _checked(_power),
     "expr_integer": _checked(_integer),
     "expr_symbol": _checked(_symbol),
     "expr_call": _checked(_call),
 }
-
-__all__ = ["EXPRESSION_ACTIONS", "DiagnosticError"]

@@ -112,9 +112,7 @@ def _hex_data(text: str, shape: tuple[int, ...], element: Type, place: Span) -> 
 def _storage_bits(element: Type) -> int:
     if isinstance(element, ComplexType):
         return 2 * max(8, _storage_bits(element.element))
-    width = (
-        64 if isinstance(element, IndexType) else element.width if isinstance(element, IntegerType) else _width(element)
-    )
+    width = 64 if isinstance(element, IndexType) else element.width if isinstance(element, IntegerType) else _width(element)
     return 1 if width == 1 else -(-width // 8) * 8
 
 

@@ -205,10 +205,11 @@ def _name_results(p: ParserState, op: Operation, names: list[tuple[str, int, int
     if total != len(results):
         text, _, offset = names[0]
         if not results:
-            raise fail(f"'{op.name}' has no results to be named", p.span(offset, offset + len(text)), )
-        raise fail(
-            f"'{op.name}' has {len(results)} result(s), but {total} name(s) are given", p.span(offset, offset + len(text))
-        )
+            raise fail(
+                f"'{op.name}' has no results to be named",
+                p.span(offset, offset + len(text)),
+            )
+        raise fail(f"'{op.name}' has {len(results)} result(s), but {total} name(s) are given", p.span(offset, offset + len(text)))
     index = 0
     for text, count, offset in names:
         group = results[index : index + (count or 1)]

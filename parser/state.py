@@ -25,6 +25,7 @@ OURS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "s
 _MAXIMUM_NESTED_BODIES = 40
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
+_MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
 _UNDECLARED = frozenset(("builtin.unrealized_conversion_cast",))
@@ -55,6 +56,8 @@ class ParserState:
         self.operation_names: dict[str, tuple[str, OperationDeclaration | None]] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.type_aliases: dict[str, Type] = {}
+        self.expanded = 0  # bytes of text that the uses of aliases stand for
+        self._alias_sizes: dict[Attribute, int] = {}
         self.metadata: list[str] = []
         self.distinct: dict[int, Attribute | None] = {}
         self.location_uses: list[tuple[Operation | Value, str, int]] = []
@@ -80,9 +83,7 @@ class ParserState:
         message, place = describe_bad_token(self.text, offset, len(self.text))
         return fail(message, self.span(place, place + 1))
 
-    def syntax_error(
-        self, program: Program, states: list[int], row: dict[str | int, int], token: Any, finish: int
-    ) -> DiagnosticError:
+    def syntax_error(self, program: Program, states: list[int], row: dict[str | int, int], token: Any, finish: int) -> DiagnosticError:
         from bpir.parser.errors import syntax_error  # imported when a user errs
 
         return syntax_error(self, program, states, row, token, finish)
@@ -138,6 +139,33 @@ class ParserState:
         if dialect == "builtin":
             raise fail(f"the builtin dialect has no {kind} '{name}'", self.span(offset, offset + len(name)))
         return dialect
+
+    def expand(self, alias: Attribute, offset: int) -> Attribute:
+        """Use an alias: what all uses stand for is bounded, since an alias of aliases of aliases grows without end."""
+        size = self._alias_sizes.get(alias)
+        if size is None:
+            size = self._alias_sizes[alias] = self._size(alias)
+        self.expanded += size
+        if self.expanded > _MAXIMUM_EXPANSION:
+            raise fail(f"the aliases used so far stand for more than {_MAXIMUM_EXPANSION} bytes", self.span(offset, offset + 1))
+        return alias
+
+    def _size(self, alias: Attribute) -> int:
+        """The length of the text, counted no further than needed."""
+        size = 0
+        stack = [iter(alias.pieces())]
+        while stack and size <= _MAXIMUM_EXPANSION:
+            for piece in stack[-1]:
+                if isinstance(piece, str):
+                    size += len(piece)
+                elif piece in self._alias_sizes:
+                    size += self._alias_sizes[piece]
+                else:
+                    stack.append(iter(piece.pieces()))
+                    break
+            else:
+                stack.pop()
+        return size
 
     # --- operation names ---
 
@@ -328,9 +356,7 @@ class ParserState:
             location: Location | Attribute | None = self.attribute_aliases.get(name)
             place = self.span(offset, offset + len(name))
             if location is None:
-                self.unresolved.append(
-                    error(f"location alias '{name}' is never defined{suggestion(name, self.attribute_aliases)}", place)
-                )
+                self.unresolved.append(error(f"location alias '{name}' is never defined{suggestion(name, self.attribute_aliases)}", place))
             elif not isinstance(location, LocationClass):
                 self.unresolved.append(error(f"'{name}' is not a location but {str(location)[:60]}", place))
             else:

@@ -101,13 +101,15 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
     from lark.load_grammar import load_grammar
     from lark.parsers.lalr_analysis import LALR_Analyzer
 
+    load: Any = load_grammar  # lark's functions have no types
+
     text = grammar + "\n%declare " + " ".join(name for name in TERMINALS if name[0] != "$") + "\n"
-    loaded, _ = load_grammar(text, "<bpir>", [], False)
+    loaded, _ = load(text, "<bpir>", [], False)
     terminals, rules, _ = loaded.compile(list(starts), "*")
     keys: dict[str, str | int] = dict(TERMINALS)
     for terminal in terminals:
         keys[terminal.name] = _literal(terminal.pattern)
-    analyzer = LALR_Analyzer(ParserConf(rules, {}, list(starts)), debug=True, strict=True)
+    analyzer: Any = LALR_Analyzer(ParserConf(rules, {}, list(starts)), debug=True, strict=True)
     analyzer.compute_lalr()
     table = analyzer.parse_table
     numbers = {closure: number for number, closure in enumerate(table.states)}

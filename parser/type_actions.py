@@ -27,7 +27,7 @@ from bpir.parser.state import OURS, ParserState
 _INTEGER = re.compile(r"(s|u|)i([0-9]+)")
 _MAXIMUM_WIDTH = (1 << 24) - 1
 _SIMPLE: dict[str, Type] = {name: FloatType(name) for name in FORMATS} | {"index": IndexType(), "none": NoneType()}
-_KNOWN = (*_SIMPLE, "i1", "i8", "i16", "i32", "i64", "tensor", "vector", "memref", "tuple", "complex")
+_KNOWN = (*_SIMPLE, "i1", "i8", "i16", "i32", "i64", "tensor", "vector", "memref", "tuple", "complex", "true", "false", "unit", "dense")
 
 
 def word_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
@@ -62,7 +62,9 @@ def bang_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
         alias = p.type_aliases.get(name)
         if alias is None:
             raise fail(f"undefined type alias '{name}'{suggestion(name, p.type_aliases)}", p.span(start, end))
-        return alias
+        expanded = p.expand(alias, start)
+        assert isinstance(expanded, Type)
+        return expanded
     dialect = p.dialect_of(name, "type", start)
     if dialect in OURS:
         found = p.own_type(token, start)
@@ -84,7 +86,6 @@ def function_type(symbols: tuple[str, ...]) -> RawAction:
     close = 2 if inputs_at == 1 else 1
     rest = symbols[close + 2 :]
 
-
     def action(p: ParserState, v: list[Any], start: int, end: int) -> FunctionType:
         inputs = tuple(v[1]) if inputs_at == 1 else ()
         if len(rest) == 1:
@@ -92,8 +93,6 @@ def function_type(symbols: tuple[str, ...]) -> RawAction:
         return FunctionType(inputs, tuple(v[-2]) if len(rest) == 3 else ())
 
     return action
-
-
 
 
 def tuple_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:

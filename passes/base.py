@@ -41,12 +41,12 @@ class Option:
         return f"{self.name}={'|'.join(self.choices) or value}"
 
 
-def option(help: str, kind: Kind = "word", choices: Sequence[str] = ()) -> Any:
-    """A field of a pass that is one of its options."""
+def option(help: str, kind: Kind = "word", choices: Sequence[str] = (), name: str | None = None) -> Any:
+    """A field of a pass that is one of its options; `name` is the option's, where it is not the field's."""
     metadata = {_KEY: (help, kind, tuple(choices))}
     if kind == "numbers":
         return attrs.field(factory=dict, kw_only=True, metadata=metadata)
-    return attrs.field(default=None, kw_only=True, metadata=metadata)
+    return attrs.field(default=None, kw_only=True, alias=name, metadata=metadata)
 
 
 @attrs.define(eq=False)
@@ -81,5 +81,5 @@ def options(cls: type[Pass]) -> dict[str, Option]:
     found = {}
     for field in attrs.fields(cls):
         if _KEY in field.metadata:
-            found[field.name] = Option(field.name, *field.metadata[_KEY])
+            found[field.alias] = Option(field.alias, *field.metadata[_KEY])
     return found

@@ -1,12 +1,12 @@
-"""What a derivation is given: the workload and the strategy that the file binds, and the options that override their fields."""
+"""What a derivation is given: the bindings of the file (workload, strategy, target, deployment), and the options that override fields."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
-from bpir.dialects.bind import STRATEGY, WORKLOAD, Field, as_expr, field_attribute, fields_of
+from bpir.dialects.bind import DEPLOYMENT, STRATEGY, TARGET, WORKLOAD, Field, as_expr, field_attribute, fields_of
 from bpir.dialects.bp import symbol_table
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
@@ -20,6 +20,7 @@ _EXAMPLES = {
     ("workload", "inference"): "@decode inference {phase = decode, context = c}",
     ("workload", "training"): "@train training {}",
     ("strategy", ""): "@tp {tensor = t}",
+    ("deployment", ""): "@node {devices = 8}",
 }
 
 
@@ -53,7 +54,7 @@ class Binding:
 
 def workload(module: Operation, current: Pass, kind: str) -> Binding:
     """The workload of a kind (`inference`, `training`) that the pass is to use."""
-    return _choose(module, current, "workload", WORKLOAD, kind)
+    return _choose(module, current, "workload", WORKLOAD, kind, getattr(current, "workload", None))
 
 
 def optional_workload(module: Operation, current: Pass, kind: str) -> Binding | None:
@@ -65,14 +66,30 @@ def optional_workload(module: Operation, current: Pass, kind: str) -> Binding | 
 
 def strategy(module: Operation, current: Pass) -> Binding:
     """The strategy that the pass is to use."""
-    return _choose(module, current, "strategy", STRATEGY, "")
+    return _choose(module, current, "strategy", STRATEGY, "", getattr(current, "strategy", None))
 
 
-def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...], kind: str) -> Binding:
-    candidates = [
-        operation for operation in top_level(module) if operation.name == f"bind.{what}" and kind in ("", _text(operation, "kind"))
-    ]
-    wanted = getattr(current, what, None)
+def target(module: Operation, current: Pass, kind: str, name: str | None, others: Sequence[Operation] = ()) -> Binding:
+    """The target of a kind (of any, if that is empty) that the pass is to use; `others` are operations of another file."""
+    return _choose(module, current, "target", TARGET, kind, name, others)
+
+
+def deployment(module: Operation, current: Pass, name: str | None, others: Sequence[Operation] = ()) -> Binding:
+    """The deployment that the pass is to use."""
+    return _choose(module, current, "deployment", DEPLOYMENT, "", name, others)
+
+
+def _choose(
+    module: Operation,
+    current: Pass,
+    what: str,
+    table: tuple[Field, ...],
+    kind: str,
+    wanted: str | None,
+    others: Sequence[Operation] = (),
+) -> Binding:
+    given = [o for o in (*top_level(module), *others) if o.name == f"bind.{what}"]
+    candidates = [o for o in given if kind in ("", _text(o, "kind"))]
     overrides = _overrides(module, current, table)
     if wanted is not None:
         named = [c for c in candidates if _text(c, "sym_name") == wanted]
@@ -93,15 +110,19 @@ def _choose(module: Operation, current: Pass, what: str, table: tuple[Field, ...
     found = candidates[0] if candidates else None
     if found is None and not overrides:
         wanted_kind = f"n {kind} {what}" if kind == "inference" else f" {kind} {what}" if kind else f" {what}"
+        if what == "target":
+            example, otherwise = f"@machine {kind or 'queue'} {{...}} implements {{...}}", "or name a file that has one: target_file=FILE"
+        else:
+            example, otherwise = _EXAMPLES[what, kind], "or give its fields as pass options"
         raise fail(
-            f"pass '{current.name}' needs a{wanted_kind}: add 'bind.{what} {_EXAMPLES[what, kind]}' to the file,"
-            " or give its fields as pass options",
+            f"pass '{current.name}' needs a{wanted_kind}: add 'bind.{what} {example}' to the file, {otherwise}",
             place_of(module),
-            *(note("this one is of another kind", o.span) for o in top_level(module) if o.name == f"bind.{what}"),
+            *(note("this one is of another kind", o.span) for o in given),
         )
     name = _text(found, "sym_name") if found is not None else what
     fields = {**(fields_of(found) if found is not None else {}), **overrides}
-    properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "fields": dictionary(fields.items())}
+    properties: dict[str, Attribute] = {**(found.properties if found is not None else {}), "sym_name": StringAttr(name)}
+    properties["fields"] = dictionary(fields.items())
     if kind:
         properties["kind"] = StringAttr(kind)
     span = found.span if found is not None else module.span

@@ -30,19 +30,29 @@ class PlanTransformerInferencePass(Pass):
 
     Input invariant: a `dist.block` whose tasks carry exact work.
 
-    Equations (for every task $i$, and one block):
+    Equations (for every task $i$, and one block of `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`,
+    feed-forward `F`, `e` bytes):
 
     - E1: $W_i^{plan} = W_i^{dist}$
-    - E2: $Q_{compute} = ops$
-    - E3: $Q_{memory} = read + write$
-    - E4: $Q_{network} = msg$
+    - E2: $Q_{compute} = \mathrm{ops}$
+    - E3: $Q_{memory} = \mathrm{read} + \mathrm{write}$
+    - E4: $Q_{network} = \mathrm{msg}$
     - E5: $C_{workspace} = bqHe + e \max(3bqhd/t, b(h/t)qc, bqF/t)$
+    - E6: $C_{KV} = 2bc(hd/t)e$, one persistent buffer for K and V
 
     Conserved: the work of every task, component by component, and its sum; dependencies are the data flow.
 
-    Deviations from the papers: the workspace assumes unfused scores until a target is bound.
+    Deviations from the papers: the workspace assumes unfused scores until a target is bound; it is a bound, not the peak of a schedule.
 
-    References: Dao et al. 2022 (2205.14135).
+    Evidence (executable work-equality rules): rules plan-inference.R1 to R13 are the gate of every run; R9 proves each buffer large
+    enough for what it holds. E1 to E6 are proved from this text against derived plans in `tests/test_equations.py`. Unverified: that
+    no schedule of an implementation needs more workspace than E5 is an argument, not a measurement.
+
+    Example:
+
+        $ bp-opt examples/transformer_block.bpir --pass='distribute-inference{phase=decode}' --pass=plan-inference
+
+    References: Dao et al. 2022 (2205.14135); work conservation, and a conservative unfused workspace, of our own.
     """
 
     name = "plan-inference"

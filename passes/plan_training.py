@@ -25,18 +25,28 @@ class PlanTransformerTrainingPass(Pass):
 
     Input invariant: a `dist.block` whose tasks carry exact work, with the memory facts of its layers.
 
-    Equations (for every task $i$):
+    Equations (for every task $i$ and layer `l`; `w` weights, `e` bytes an element, `D` optimizer shards):
 
     - E1: $W_i^{plan} = W_i^{dist}$
-    - E2: $Q_{compute} = ops$
-    - E3: $Q_{memory} = read + write$
-    - E4: $Q_{network} = msg$
+    - E2: $Q_{compute} = \mathrm{ops}$
+    - E3: $Q_{memory} = \mathrm{read} + \mathrm{write}$
+    - E4: $Q_{network} = \mathrm{msg}$
+    - E5: $s_{weights} = we$, the buffer of a layer's weights
+    - E6: $s_{optimizer} = 12w/D$, that of its optimizer state with a master copy
 
     Conserved: the work of every task, component by component, and its sum; the memory facts of every layer.
 
     Deviations from the papers: none; buffers have their exact lifetimes, no allocator is assumed.
 
-    References: conservation of the derived work vector.
+    Evidence (executable work-equality rules): rules plan-training.R1 to R13 are the gate of every run. E1 to E6 are proved from this
+    text against derived plans in `tests/test_equations.py`. Unverified: the gradient that accumulates in fp32 is a memory fact
+    without a buffer of its own.
+
+    Example:
+
+        $ bp-opt examples/transformer_block.bpir --pass='distribute-training{tensor=t}' --pass=plan-training
+
+    References: conservation of the derived work vector; Rajbhandari et al. 2019 (1910.02054) for the optimizer's state.
     """
 
     name = "plan-training"

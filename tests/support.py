@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -47,6 +48,38 @@ def example(name: str) -> Operation:
 def run(module: Operation, *passes: str) -> Operation:
     """The module after passes, spelt as on the command line; structure and gates are verified as `bp-opt` does."""
     return PassManager([parse_pass(command_line(text)) for text in passes], render=print_module).run(module)
+
+
+LEVELS = {
+    "model": (),
+    "expanded": ("expand-blocks",),
+    "dist": ("distribute-inference",),
+    "plan": ("distribute-inference", "plan-inference"),
+    "bound": ("distribute-inference", "plan-inference", "bind-symbols"),
+    "prefill": ("distribute-inference{phase=prefill tensor=2}", "plan-inference"),
+}
+"""The passes that lead from an example to each level of inference."""
+
+
+@cache
+def derive(name: str, level: str) -> Operation:
+    """An example at a level; the one without numbers of its own is bound to some."""
+    passes = LEVELS[level]
+    if level == "bound" and name == "transformer_block":
+        passes = (*passes[:-1], "bind-symbols{B=2 S=5 c=7 H=96 F=384 h=8 d=12 t=4 e=2}")
+    if level == "prefill" and name == "gpt2":
+        passes = ("distribute-inference{phase=prefill}", *passes[1:])  # its sizes are declared for one rank
+    return run(example(name), *passes)
+
+
+def digest() -> str:
+    """A hash of the text of every example at every level in both forms."""
+    found = hashlib.sha256()
+    for name in EXAMPLES:
+        for level in LEVELS:
+            for generic in (False, True):
+                found.update(print_module(derive(name, level), generic).encode("latin-1"))
+    return found.hexdigest()
 
 
 def report(module: Operation) -> Report:

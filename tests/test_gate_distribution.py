@@ -120,6 +120,10 @@ def test_r3_another_result_of_the_block() -> None:
     refused(replaced(derived(), ("dist.return %z", "dist.return %r")), RULE + "R3", at="dist.return")
 
 
+def test_r3_another_number_of_operands() -> None:
+    refused(replaced(derived(), ("gelu %u :", "gelu %u, %u :")), RULE + "R3", at='"mlp.gelu.decode"')
+
+
 def test_r3_another_number_of_arguments() -> None:
     text = replaced(derived(), ("(%x: !bp.tensor<B x 1 x H, e>)", "(%x: !bp.tensor<B x 1 x H, e>, %x2: !bp.tensor<B x 1 x H, e>)"))
     refused(text, RULE + "R3", at="dist.block")
@@ -143,6 +147,12 @@ def test_r4_a_wrong_shard_with_work_that_fits_it() -> None:
     assert '"mlp.expand.decode"' in line_of(found[0])
 
 
+def test_r4_another_number_of_results() -> None:
+    wide = "!bp.tensor<B x 1 x F@tensor, e>"
+    text = edited(derived(), '"mlp.gelu.decode"', ("%g =", "%g, %g2 ="), (f": {wide}", f": {wide}, {wide}"))
+    refused(text, RULE + "R4", at='"mlp.gelu.decode"')
+
+
 def test_r4_a_wrong_batch() -> None:
     text = replaced(derived(), ("(%x: !bp.tensor<B x 1 x H, e>)", "(%x: !bp.tensor<S x 1 x H, e>)"))
     found = verdict(text)
@@ -160,6 +170,30 @@ def test_r4_a_wrong_element() -> None:
 def test_r4_a_degree_that_nothing_says_to_divide_the_heads() -> None:
     text = replaced(derived("distribute-inference{tensor=8}"), ("8 | h, ", ""))
     refused(text, RULE + "R4", at="dist.block")
+
+
+# The boundary alone, on a target whose structure is not sound: it still says what is wrong, and does not fail
+
+
+@pytest.mark.parametrize(
+    ("head", "change", "rule", "message"),
+    [
+        ("dist.block", ("workload @serve strategy", "workload @none strategy"), "R9", "names no bind.workload"),
+        ("dist.block", ("on @mesh", "on @none"), "R10", "names no dist.mesh"),
+        ("dist.block", ("strategy @tp(", "strategy @none("), "R10", "the mesh is not that of the strategy"),
+        ('"mlp.gelu.decode"', ("F@tensor", "F@none"), "R4", "the mesh has no axis 'none'"),
+        ('"mlp.output_collective.decode"', ('[{"tensor"}]', '[{"none"}]'), "R5", "the mesh has no axis 'none'"),
+    ],
+)
+def test_the_boundary_of_an_unsound_target(head: str, change: tuple[str, str], rule: str, message: str) -> None:
+    text = derived()
+    found = boundary.verify(model(), read(replaced(text, (head_line(text, head), replaced(head_line(text, head), change)))))
+    assert any(message in d.message and f"[{RULE}{rule}]" in d.message for d in found), shown(found)
+
+
+def head_line(text: str, head: str) -> str:
+    (line,) = (line for line in text.splitlines() if head in line)
+    return line
 
 
 # R5: a partial sum is reduced once, and nothing else is

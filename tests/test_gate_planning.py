@@ -189,7 +189,7 @@ def test_r5_resources_left_out() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [("compute gelu", "transfer gelu"), ("compute gelu", "compute silu"), ("phase decode", "phase prefill"), (" phase decode", "")],
+    [("compute gelu", "host gelu"), ("compute gelu", "compute silu"), ("phase decode", "phase prefill"), (" phase decode", "")],
 )
 def test_r6_another_kind_operation_or_phase(change: tuple[str, str]) -> None:
     refused(edited(planned(), GELU, change), RULE + "R6", at=GELU)

@@ -5,6 +5,7 @@ Every formula stands here as sympy's, written by hand; what the passes derive is
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
@@ -50,6 +51,7 @@ class Case:
         return total(expr_of(o, "size") for o in top_level(self.plan) if text_of(o, "role") == role)
 
 
+@cache
 def derive(phase: str, degree: str, relation: str = "") -> Case:
     """The derivation of the block; `relation` is declared besides those of the example."""
     text = example_text("transformer_block")

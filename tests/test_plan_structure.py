@@ -138,6 +138,24 @@ def test_r5_a_group_of_tasks_that_do_not_need_each_other_is_accepted() -> None:
     assert not structure.verify(read(text))
 
 
+# plan.R6: a transfer is between two ranks
+
+
+@pytest.mark.parametrize("ranks", ["", "    between [0]\n", "    between [1, 1]\n", "    between [0, 1, 2]\n"])
+def test_r6_a_transfer_that_is_not_between_two_ranks(ranks: str) -> None:
+    text = edited(planned(), GELU, ("compute gelu", "transfer gelu"), ("    work", ranks + "    work"))
+    refused(text, "plan.R6", "plan.task @mlp.gelu.decode")
+
+
+def test_r6_another_task_that_is_between_ranks() -> None:
+    refused(edited(planned(), GELU, ("    work", "    between [0, 1]\n    work")), "plan.R6", GELU)
+
+
+def test_r6_a_transfer_between_two_ranks_is_accepted() -> None:
+    text = edited(planned(), GELU, ("compute gelu", "transfer gelu"), ("    work", "    between [0, 1]\n    work"))
+    assert not structure.verify(read(text))
+
+
 # bp.R1 to bp.R4: symbols
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import sympy
-from support import example_text, run
 from support_training import BACKWARD, B, F, H, S, Step, block, d, e, h, same, t
 
 from bpir.dialects.bp import symbol_table
@@ -107,12 +106,11 @@ def test_each_border_of_a_region_moves_the_hidden_tensor_and_half_of_them_add(de
     assert found == expected
 
 
-@every_communication
-@every_recompute
-@pytest.mark.parametrize("redo", [False, True])
+@pytest.mark.parametrize(
+    ("communication", "recompute", "redo"),
+    [(c, r, redo) for c in COMMUNICATIONS for r in RECOMPUTE for redo in (False, True) if not redo or (c != "all_reduce" and r != "full")],
+)
 def test_the_block_stores_what_its_layers_keep_less_what_is_dropped(communication: str, recompute: str, redo: bool) -> None:
-    if redo and (communication == "all_reduce" or recompute == "full"):
-        pytest.skip("no sequence shard to gather again")
     step = block(communication=communication, recompute=recompute, all_gather_redo=redo)
     working: Any = 0
     stored: Any = 0
@@ -196,11 +194,8 @@ def test_one_rank_has_no_collective_no_shard_and_no_partial_sum(communication: s
     assert not [task.name for task in step.tasks if task.collective or "collective" in task.name or task.phase == "recommunication"]
     assert same(step.sum("msg", ("forward", "recompute", "recommunication", *BACKWARD, "optimizer")), 0)
     text = print_module(step.dist)
-    for word in ("all_reduce ", "dist.all_gather", "dist.reduce_scatter", "@tensor", "unreduced", "bp.assume"):
+    for word in ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter", "collective", "@tensor", "unreduced", "bp.assume"):
         assert word not in text
-    silent = {"fork", "add"}  # a fork has no forward; the residual's gradient is a copy
-    kinds = {task.name.rpartition(".")[0].rpartition(".")[2] for task in step.tasks}
-    assert not kinds & {"input_collective", "output_collective"} and silent
 
 
 def assumed(step: Step) -> set[str]:
@@ -226,8 +221,3 @@ def test_every_component_of_every_task_is_a_whole_number_for_admissible_sizes(co
         for component in (task.work.ops, task.work.read, task.work.write, task.work.msg):
             assert facts.integral(component).proved, (task.name, component.text)
             assert facts.nonnegative(component).proved, (task.name, component.text)
-
-
-def test_the_example_is_what_the_formulas_are_about() -> None:
-    assert "bias" not in example_text("transformer_block")  # the block sums have none
-    assert run and example_text("transformer_block").count("dropout") == 5  # three dropouts, two of them in layer names

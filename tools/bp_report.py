@@ -9,6 +9,7 @@ from bpir.tools.common import Tool, only_file, read_module, report, wants_color,
 from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
 if TYPE_CHECKING:
+    from bpir.ir.operation import Operation
     from bpir.tools.report import Report
 
 OPTIONS = [
@@ -35,6 +36,7 @@ def body(arguments: Arguments) -> int:
     from bpir.tools.collect import collect
 
     found = collect(module)
+    _check_numbers(values, module)
     _warn_of_unused(values, found, color)
     found = found.bound({name: constant(value) for name, value in values.items()})
     write_output(_rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o"))
@@ -52,8 +54,25 @@ def _bindings(arguments: Arguments) -> dict[str, int]:
         match = _BINDING.fullmatch(text)
         if not match or not int(match[2]):
             raise UsageError(f"--bind expects NAME=NUMBER with a positive integer, found '{text}'")
-        found[match[1]] = int(match[2])
+        if found.setdefault(match[1], int(match[2])) != int(match[2]):
+            raise UsageError(f"--bind gives {match[1]} two numbers, {found[match[1]]} and {match[2]}")
     return found
+
+
+def _check_numbers(values: dict[str, int], module: Operation) -> None:
+    """Refuse numbers that contradict those of the module, or break what it declares and assumes."""
+    if not values:
+        return
+    from bpir.dialects.bp import symbol_table
+    from bpir.ir.diagnostic import fail
+    from bpir.ir.relations import Facts
+    from bpir.passes.bind_symbols import check_relations
+
+    table = symbol_table(module)
+    for name, value in values.items():
+        if table.bindings.get(name, value) != value:
+            raise fail(f"--bind {name}={value}: the module binds '{name}' to {table.bindings[name]} already")
+    check_relations(Facts((*table.relations, *table.assumptions), {**table.bindings, **values}), lambda name: None)
 
 
 def _warn_of_unused(values: dict[str, int], found: Report, color: bool) -> None:

@@ -25,5 +25,9 @@ def verify(source: Operation, target: Operation) -> list[Diagnostic]:
         from bpir.verifiers.planning import Planning
 
         return Planning(source, target).verify()
+    if boundary == ("plan", "concrete"):
+        from bpir.verifiers.binding import Binding
+
+        return Binding(source, target).verify()
     names = " and ".join(name or "none" for name in boundary)
     return [error(f"no derivation leads from the level of the first module to that of the second: {names}", target.span)]

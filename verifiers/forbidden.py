@@ -6,6 +6,7 @@ import re
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
@@ -55,8 +56,6 @@ FORBIDDEN = {
     "dist": {"time": TIME, "a machine": MACHINE},
     "plan": {"time": TIME, "a machine": MACHINE},
     "concrete": {"time": TIME},
-    "queue": {"time": TIME},
-    "slot": {"time": TIME},
 }
 
 
@@ -72,7 +71,7 @@ def verify(module: Operation) -> list[Diagnostic]:
         properties = operation.properties
         if level in ("builtin", "bp", "bind"):  # an input of a derivation may say what the level may not; its attributes may not
             level, properties = level_of(module), {}
-        for what, words in FORBIDDEN.get(level, {}).items():
+        for what, words in FORBIDDEN.get(EXTENSION_LEVELS.get(level, level), {}).items():
             for name, value in (*properties.items(), *operation.attributes.items()):
                 free = name not in properties
                 if ((free or name not in _own_names(operation)) and _words(name) & words) or _says(value, words, free):

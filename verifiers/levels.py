@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.operation import Operation
 
@@ -12,9 +13,12 @@ _LEVEL_OF_DIALECT = {
     "dist": "dist",
     "plan": "plan",
     "concrete": "concrete",
-    "queue": "concrete",  # target extensions of the concrete level
-    "slot": "concrete",
 }
+
+
+def level_of_dialect(name: str) -> str:
+    """The level of a dialect's operations, those of target extensions included; "" for inputs (`bp`, `bind`) and all others."""
+    return _LEVEL_OF_DIALECT.get(name) or EXTENSION_LEVELS.get(name, "")
 
 
 def top_level(module: Operation) -> Iterator[Operation]:
@@ -32,7 +36,7 @@ def place_of(module: Operation) -> Span | None:
     """Where a diagnostic about the whole module points: at its own text, or at its first operation of a level."""
     if module.span is not None:
         return module.span
-    spans = (operation.span for operation in top_level(module) if operation.name.partition(".")[0] in _LEVEL_OF_DIALECT)
+    spans = (operation.span for operation in top_level(module) if level_of_dialect(operation.name.partition(".")[0]))
     return next(spans, None)
 
 
@@ -45,7 +49,7 @@ def level_of(module: Operation) -> str:
     first: Operation | None = None
     found = ""
     for operation in top_level(module):
-        level = _LEVEL_OF_DIALECT.get(operation.name.partition(".")[0], "")
+        level = level_of_dialect(operation.name.partition(".")[0])
         if not level or level == found:
             continue
         if first is not None:

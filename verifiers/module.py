@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.operation import Operation
 from bpir.verifiers import structure
@@ -11,7 +12,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     """Every structural error: SSA and declarations first; places, symbols, forbidden information and levels if those are sound."""
     found = structure.verify(module)
     dialects = {operation.name.partition(".")[0] for operation in module.walk()}
-    if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"}:
+    if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", *EXTENSION_LEVELS}:
         return found
     from bpir.verifiers import forbidden, placement, symbols
     from bpir.verifiers.levels import level_of
@@ -31,4 +32,8 @@ def verify(module: Operation) -> list[Diagnostic]:
         from bpir.verifiers import plan
 
         found.extend(plan.verify(module))
+    if level_of(module) == "concrete":
+        from bpir.verifiers import concrete
+
+        found.extend(concrete.verify(module))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
 
@@ -11,7 +12,7 @@ _MODULE = "builtin.module"
 _HOLDERS = {
     "model": "model.block",
     "dist": "dist.block",
-    **dict.fromkeys(("bp", "bind", "plan", "concrete", "queue", "slot"), _MODULE),
+    **dict.fromkeys(("bp", "bind", "plan", "concrete"), _MODULE),
 }
 _IN_MODULES = frozenset(("model.block", "dist.block", "dist.mesh"))
 
@@ -24,7 +25,7 @@ def verify(module: Operation) -> list[Diagnostic]:
 def _misplaced(module: Operation) -> Iterable[Diagnostic]:
     for operation in module.walk():
         level = operation.name.partition(".")[0]
-        expected = _MODULE if operation.name in _IN_MODULES else _HOLDERS.get(level)
+        expected = _MODULE if operation.name in _IN_MODULES or level in EXTENSION_LEVELS else _HOLDERS.get(level)
         if expected is None or operation.declaration is None or operation is module:
             continue
         region = operation.parent.parent if operation.parent is not None else None

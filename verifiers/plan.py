@@ -1,11 +1,11 @@
-"""The structure of a plan: references, cycles, lifetimes, uses, groups (rules plan.R1 to plan.R5)."""
+"""The structure of a plan: references, cycles, lifetimes, uses, groups, transfers (rules plan.R1 to plan.R6)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
 
-from bpir.dialects.plan import live_of, names_of, symbol_of, text_of
+from bpir.dialects.plan import live_of, names_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
@@ -28,6 +28,7 @@ def verify(module: Operation) -> list[Diagnostic]:
         _uses(findings, tasks, buffers)
         if place is not None:
             _groups(findings, groups, place)
+    _transfers(findings, tasks)
     return findings.diagnostics
 
 
@@ -142,3 +143,15 @@ def _groups(findings: Findings, groups: list[Operation], place: Mapping[str, int
                 if name not in seen and place[name] > floor:
                     seen.add(name)
                     stack.extend(after[name])
+
+
+def _transfers(findings: Findings, tasks: Mapping[str, Operation]) -> None:
+    """A transfer is between two ranks; no other task is."""
+    for name, task in tasks.items():
+        ranks = numbers_of(task, "ranks")
+        if text_of(task, "kind") != "transfer":
+            if "ranks" in task.properties:
+                findings.refuse("R6", task, f"@{name} is no transfer, so it is not between ranks")
+        elif len(ranks) != 2 or ranks[0] == ranks[1]:
+            found = ", ".join(map(str, ranks)) or "none"
+            findings.refuse("R6", task, f"the transfer @{name} needs two ranks, 'between [FROM, TO]'; it has {found}")

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 
 from bpir.dialects.bp import bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
 from bpir.verifiers.levels import top_level
 
 _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
-OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
+OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false (rules bp.R1 to bp.R4)."""
-    own = [o for o in module.walk() if o.name.partition(".")[0] in OWN_DIALECTS]
+    own = [o for o in module.walk() if o.name.partition(".")[0] in OWN_DIALECTS or o.name.partition(".")[0] in EXTENSION_LEVELS]
     if not own:
         return []
     found: list[Diagnostic] = []

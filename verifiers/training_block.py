@@ -40,14 +40,19 @@ class Meaning:
         value: of forward, the value of the model, or None.
         mask: the dropout whose mask it is.
         again: whether it was computed or gathered again.
-        uses: of a gradient, by value of the model the uses whose contributions it sums (several values where gradients are aliases).
+        uses: of a gradient, by value of the model the uses whose contributions it sums. Gradients can be aliases (a residual's gradient
+            is a copy): then there are several values, or several sums of one value, and each reading stands for one of them.
         weight: of a weight gradient, the operation and which of its weights.
     """
 
     value: Value | None = None
     mask: Operation | None = None
     again: bool = False
-    uses: dict[Value, frozenset[Use]] = attrs.field(factory=dict)
+    uses: dict[Value, list[frozenset[Use]]] = attrs.field(factory=dict)
+
+    def sums(self, value: Value, uses: frozenset[Use]) -> bool:
+        """Whether it is the sum of the contributions of these uses of the value."""
+        return uses in self.uses.get(value, ())
     weight: Use | None = None
 
 
@@ -245,30 +250,34 @@ class BlockTrace:
         leaves = isinstance(value.owner, Operation) and self.regions.contracts(value.owner)
         enters = bool(self.needs.entering(value))
         if backward:
-            uses = meaning.uses[value]
-            return enters and uses == self.needs.entering(value) if summed else leaves and uses == self.needs.uses(value)
+            if summed:
+                return enters and meaning.sums(value, self.needs.entering(value))
+            return leaves and meaning.sums(value, self.needs.uses(value))
         return leaves if summed else enters
 
     # --- gradients
 
     def _gradient(self, image: Value, value: Value, uses: frozenset[Use]) -> None:
         """A gradient of a value; complete, it is the gradient of the operands of an operation whose gradient is a copy, too."""
-        meaning = self.meanings.setdefault(image, Meaning())
-        meaning.uses[value] = uses
+        self.meanings.setdefault(image, Meaning()).uses.setdefault(value, []).append(uses)
         owner = value.owner
         if uses == self.needs.uses(value) and isinstance(owner, Operation) and self._is_alias(owner):
             for index, operand in enumerate(owner.operands):
-                self._gradient(image, operand, meaning.uses.get(operand, frozenset()) | {(owner, index)})
+                self._gradient(image, operand, frozenset({(owner, index)}))
 
     def _is_alias(self, operation: Operation) -> bool:
         rule = operation.declaration
         return isinstance(rule, ModelOperation) and rule.residual and self.convention.aliases_residual
 
     def _fork(self, task: Operation) -> None:
+        if not task.operands:
+            self.findings.refuse("R10", task, f"'{dist.name_of(task)}' sums nothing")
+            return
         meanings = [self.meanings.get(v, Meaning()) for v in task.operands]
-        candidates = [v for v in meanings[0].uses if all(v in m.uses for m in meanings)] if meanings else []
+        before = [task.operands[:index].count(image) for index, image in enumerate(task.operands)]
+        candidates = [v for v in meanings[0].uses if all(len(m.uses.get(v, ())) > n for m, n in zip(meanings, before, strict=True))]
         for value in candidates:
-            parts = [m.uses[value] for m in meanings]
+            parts = [m.uses[value][n] for m, n in zip(meanings, before, strict=True)]
             union = frozenset().union(*parts)
             if sum(map(len, parts)) == len(union) and (union == self.needs.uses(value) or union == self.needs.entering(value)):
                 if len(task.results) == 1:
@@ -332,8 +341,7 @@ class BlockTrace:
             self.findings.refuse("R8", task, f"the task has {len(task.operands)} operands, expected {count + len(needed)}")
             return False
         for image, value in zip(task.operands, operation.results, strict=False):
-            uses = self.meanings.get(image, Meaning()).uses.get(value)
-            if uses != self.needs.uses(value):
+            if not self.meanings.get(image, Meaning()).sums(value, self.needs.uses(value)):
                 self.findings.refuse("R8", task, f"'{layer}' does not read the complete gradient of its result")
                 return False
             type = self.expected(value)
@@ -402,7 +410,7 @@ class BlockTrace:
         for index, (image, value) in enumerate(zip(images, results, strict=False)):
             self._reads(self.block.body[-1], index, image, value, self.expected(value), False)
         for image, value in zip(images[len(results) :], arguments, strict=True):
-            if self.meanings.get(image, Meaning()).uses.get(value) != self.needs.uses(value):
+            if not self.meanings.get(image, Meaning()).sums(value, self.needs.uses(value)):
                 self.findings.refuse("R8", self.block.body[-1], "the block does not return the complete gradient of an argument")
             else:
                 self._type(self.block.body[-1], image, self.expected(value))

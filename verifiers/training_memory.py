@@ -25,6 +25,7 @@ class MemoryCheck:
         self.trace = trace
         self.needs = trace.needs
         self.convention = trace.convention
+        self.gathered: set[Value] = set()  # the values whose shard is charged to the collective that gathers it
         self.charged = self._charge()
 
     def run(self) -> None:
@@ -53,11 +54,17 @@ class MemoryCheck:
     # --- what is kept
 
     def _charge(self) -> dict[Operation, list[Kept]]:
-        """Every value that a gradient reads, charged to its first reader in forward order."""
+        """Every value that a gradient reads, charged to its first reader in forward order: a shard that is gathered again to its collective."""
+        choices = self.convention.choices
+        redo = choices.all_gather_redo and choices.sequence_parallel
         seen: set[Kept] = set()
         found: dict[Operation, list[Kept]] = {}
         for operation in self.trace.layers.values():
             enters = self.trace.regions.enters(operation)
+            for value in operation.operands if enters and redo else ():
+                if (value, False) not in seen:
+                    seen.add((value, False))
+                    self.gathered.add(value)
             mine = []
             for need in self.needs.kept(operation):
                 whole = not isinstance(need, Operation) and enters and need in operation.operands
@@ -134,10 +141,8 @@ class MemoryCheck:
         needs: list[Value | Operation] = []
         dropped: set[str] = set()
         choices = self.convention.choices
-        redo = choices.all_gather_redo and choices.sequence_parallel
         value = self.trace.borders.get(layer)
-        charged = {kept for row in self.charged.values() for kept in row}
-        if view.kind == "input_collective" and redo and value is not None and (value, False) not in charged:
+        if view.kind == "input_collective" and value in self.gathered and value is not None:
             kept, needs = self._bytes((value, False)), [value]
         if isinstance(self.convention, Calculon):
             kept = self.convention.kept(view)

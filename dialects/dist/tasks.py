@@ -185,10 +185,17 @@ def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
 
 
 class AllReduce(Collective):
-    """`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
+    r"""`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
 
-    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank (each reduces its `N/t` of `t` parts,
-    Rabenseifner 2004), the message is the whole logical tensor. Local traffic: read the operand, write the result.
+    Each of `t` ranks reduces its `N/t` of `t` parts. Local traffic: read the operand, write the result; the message is the whole tensor.
+
+    Equations (`N` logical elements, `t` ranks, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = N(t-1)/t$
+    - E2: $\mathrm{msg} = Ne$
+    - E3: $\mathrm{read} = Ne$, $\mathrm{write} = Ne$
+
+    Source: Rabenseifner 2004; Shoeybi et al. 2019, figure 3.
     """
 
     name = "dist.all_reduce"
@@ -207,9 +214,15 @@ class AllReduce(Collective):
 
 
 class AllGather(Collective):
-    """`%z = dist.all_gather "attention.input_collective.forward" [{}, {"tensor"}, {}] %y : T`: every rank gets all shards.
+    r"""`%z = dist.all_gather "attention.input_collective.forward" [{}, {"tensor"}, {}] %y : T`: every rank gets all shards.
 
-    No operations; the message is the whole gathered tensor.
+    Equations (`N` logical elements of the gathered tensor, `t` ranks, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 0$
+    - E2: $\mathrm{msg} = Ne$
+    - E3: $\mathrm{read} = Ne/t$, $\mathrm{write} = Ne$
+
+    Source: Korthikanti et al. 2022, figure 5.
     """
 
     name = "dist.all_gather"
@@ -232,9 +245,15 @@ class AllGather(Collective):
 
 
 class ReduceScatter(Collective):
-    """`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets its part of the sum.
+    r"""`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets its part of the sum.
 
-    With `N` logical elements over `t` ranks: `N*(t-1)/t` additions on a rank; the message is the whole logical tensor.
+    Equations (`N` logical elements of the whole tensor, `t` ranks, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = N(t-1)/t$
+    - E2: $\mathrm{msg} = Ne$
+    - E3: $\mathrm{read} = Ne$, $\mathrm{write} = Ne/t$
+
+    Source: Korthikanti et al. 2022, figure 5.
     """
 
     name = "dist.reduce_scatter"

@@ -34,15 +34,20 @@ def head_types(operation: Operation, count: int) -> list[TensorType]:
 
 
 class Attention(ModelOperation):
-    """`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
+    r"""`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
 
-    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is
-    visible. With
-    `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`: operations `4*b*q*c*h*d + 5*b*h*q*c`
-    (two products of 2 each, Vaswani et al. 2017, equation 1; softmax 5 an element), dense: a causal mask removes
-    nothing.
-    Traffic: Q, K, V and the result only (the boundary of FlashAttention, Dao et al. 2022); unfused, the scores are
-        workspace.
+    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is visible.
+    Accounting is dense: a causal mask removes nothing. Traffic is Q, K, V and the result only (the boundary of FlashAttention);
+    unfused, Q, K and V together, and the scores, are workspace.
+
+    Equations (`b` sequences, `q` query and `c` visible tokens, `h` local heads of size `d`, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 4bqchd + 5bhqc$
+    - E2: $\mathrm{matmul} = 4bqchd$
+    - E3: $\mathrm{read} = (bqhd + 2bchd)e$, $\mathrm{write} = bqhde$
+    - E4: $\mathrm{workspace} = e\max(3bqhd, bhqc)$
+
+    Source: Vaswani et al. 2017, equation 1; Dao et al. 2022.
     """
 
     name = "model.attention"
@@ -86,11 +91,16 @@ class Attention(ModelOperation):
 
 
 class KvAppend(ModelOperation):
-    """`%K, %V = model.kv_append "attention.kv_append" %k, %v context c`: the new K and V go to the cache; all visible ones come out.
+    r"""`%K, %V = model.kv_append "attention.kv_append" %k, %v context c`: the new K and V go to the cache; all visible ones come out.
 
-    Operations 0; reads and writes the new K and V. The cache is a state: a write of it is an effect. Training sees no
-    cache, there
-    the new tokens are all tokens.
+    The cache is a state: a write of it is an effect. Training sees no cache, there the new tokens are all tokens.
+
+    Equations (`b` sequences, `q` new tokens, `h` local KV heads of size `d`, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 0$
+    - E2: $\mathrm{read} = 2bqhde$, $\mathrm{write} = 2bqhde$
+
+    Source: Pope et al. 2022, section 3.3.
     """
 
     name = "model.kv_append"
@@ -116,11 +126,18 @@ class KvAppend(ModelOperation):
 
 
 class BatchMatmul(ModelOperation):
-    """`%s = model.batch_matmul "attention.query_key" %q, %k transposed`: one matrix product for each sequence and head.
+    r"""`%s = model.batch_matmul "attention.query_key" %q, %k transposed`: one matrix product for each sequence and head.
 
-    `batch x m x heads x k` times `batch x k x heads x n` gives `batch x m x heads x n`; `transposed`, the second is
-    `batch x n x heads x k`. With `b` sequences times heads: operations `2*b*m*n*k`;
-    the gradient, `4*b*m*n*k`, reads A, B and dC, and writes dA and dB.
+    `batch x m x heads x k` times `batch x k x heads x n` gives `batch x m x heads x n`; `transposed`, the second is `batch x n x
+    heads x k`. The gradient reads A, B and dC, and writes dA and dB.
+
+    Equations (`b` sequences times local heads, matrices `m x k` and `k x n`, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 2bmnk$
+    - E2: $\mathrm{read} = b(mk + kn)e$, $\mathrm{write} = bmne$
+    - E3: $\mathrm{ops}_{dX} = 4bmnk$, $\mathrm{read}_{dX} = b(mk + kn + mn)e$, $\mathrm{write}_{dX} = b(mk + kn)e$
+
+    Source: Vaswani et al. 2017, equation 1; Narayanan et al. 2021, appendix.
     """
 
     name = "model.batch_matmul"

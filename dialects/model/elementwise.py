@@ -54,30 +54,68 @@ class Activation(Counted):
 
 
 class Gelu(Activation):
-    """`model.gelu "mlp.gelu" %x`: operations `8n`, gradient `13n`."""
+    r"""`model.gelu "mlp.gelu" %x`: an activation function; its gradient reads X and dY.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 8n$, $\mathrm{ops}_{dX} = 13n$
+    - E2: $\mathrm{read} = ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 2ne$, $\mathrm{write}_{dX} = ne$
+    - E4: $\mathrm{read} = \mathrm{write} = \mathrm{read}_{dX} = \mathrm{write}_{dX} = 0$ with `fused_activation`
+
+    Source: Hendrycks and Gimpel 2016, tanh form; the factors of Calculon (Isaev et al. 2023).
+    """
 
     name = "model.gelu"
     syntax = model_syntax()
 
 
 class Silu(Activation):
-    """`model.silu "mlp.silu" %x`: operations `5n`, gradient `8n`."""
+    r"""`model.silu "mlp.silu" %x`: an activation function; its gradient reads X and dY.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 5n$, $\mathrm{ops}_{dX} = 8n$
+    - E2: $\mathrm{read} = ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 2ne$, $\mathrm{write}_{dX} = ne$
+    - E4: $\mathrm{read} = \mathrm{write} = \mathrm{read}_{dX} = \mathrm{write}_{dX} = 0$ with `fused_activation`
+
+    Source: Elfwing et al. 2018.
+    """
 
     name = "model.silu"
     syntax = model_syntax()
 
 
 class Relu(Activation):
-    """`model.relu "mlp.relu" %x`: operations `n` (the activation of OPT, Zhang et al. 2022)."""
+    r"""`model.relu "mlp.relu" %x`: an activation function; its gradient reads X and dY.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = n$, $\mathrm{ops}_{dX} = n$
+    - E2: $\mathrm{read} = ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 2ne$, $\mathrm{write}_{dX} = ne$
+    - E4: $\mathrm{read} = \mathrm{write} = \mathrm{read}_{dX} = \mathrm{write}_{dX} = 0$ with `fused_activation`
+
+    Source: the activation of OPT (Zhang et al. 2022).
+    """
 
     name = "model.relu"
     syntax = model_syntax()
 
 
 class Dropout(Counted):
-    """`model.dropout "attention.output_dropout" %x`: operations `n` in training; inference erases it.
+    r"""`model.dropout "attention.output_dropout" %x`: training multiplies by a scaled mask; inference erases it.
 
-    Forward writes a mask of one byte an element beside the result; the gradient, `n`, reads dY and the mask.
+    Forward writes a mask of one byte an element beside the result; the gradient reads dY and the mask.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = n$, $\mathrm{ops}_{dX} = n$
+    - E2: $\mathrm{read} = ne$, $\mathrm{write} = ne + n$
+    - E3: $\mathrm{read}_{dX} = ne + n$, $\mathrm{write}_{dX} = ne$
+
+    Source: Srivastava et al. 2014.
     """
 
     name = "model.dropout"
@@ -88,7 +126,18 @@ class Dropout(Counted):
 
 
 class Add(Counted):
-    """`model.add "attention.residual" %y, %x`: operations `n`; the result is the residual stream, a boundary value."""
+    r"""`model.add "attention.residual" %y, %x`: a sum; the result is the residual stream, a boundary value.
+
+    Its gradient is a copy: an alias of dY, without a task.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = n$, $\mathrm{ops}_{dX} = 0$
+    - E2: $\mathrm{read} = 2ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 0$, $\mathrm{write}_{dX} = 0$
+
+    Source: He et al. 2016.
+    """
 
     name = "model.add"
     syntax = model_syntax(operands=2)
@@ -97,7 +146,16 @@ class Add(Counted):
 
 
 class Mul(Counted):
-    """`model.mul "mlp.multiply" %g, %u`: operations `n` (the product of a gated MLP, Shazeer 2020); gradient `2n`, reads A, B, dY."""
+    r"""`model.mul "mlp.multiply" %g, %u`: the product of a gated MLP; its gradient reads A, B and dY.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = n$, $\mathrm{ops}_{dX} = 2n$
+    - E2: $\mathrm{read} = 2ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 3ne$, $\mathrm{write}_{dX} = 2ne$
+
+    Source: Shazeer 2020.
+    """
 
     name = "model.mul"
     syntax = model_syntax(operands=2)
@@ -106,7 +164,18 @@ class Mul(Counted):
 
 
 class Softmax(Counted):
-    """`model.softmax "attention.softmax" %s`: over the last axis; operations `5n`, gradient `8n`, reads the result and dY."""
+    r"""`model.softmax "attention.softmax" %s`: over the last axis, which no rank may share; its gradient reads the result and dY.
+
+    5 operations an element: maximum, difference, exponential, sum, quotient.
+
+    Equations (`n` elements of the local operand, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 5n$, $\mathrm{ops}_{dX} = 8n$
+    - E2: $\mathrm{read} = ne$, $\mathrm{write} = ne$
+    - E3: $\mathrm{read}_{dX} = 2ne$, $\mathrm{write}_{dX} = ne$
+
+    Source: Milakov and Gimelshein 2018; the factors of Calculon (Isaev et al. 2023).
+    """
 
     name = "model.softmax"
     syntax = model_syntax()

@@ -59,14 +59,21 @@ def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
 
 
 class Linear(ModelOperation):
-    """`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
+    r"""`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
 
-    Keeps the batch and token axes of its operand and contracts the rest. With `m` tokens, `n` contracted and `k`
-    produced
-    elements: operations `2*m*n*k` (Shoeybi et al. 2019, section 3; a multiply-add is 2), and `m*k` for a bias;
-        weights `n*k` and `k`.
-    Traffic: read the operand, the weights and biases; write the results. Gradients: dX = dY W^T and dW = X^T dY, `2*m*n*k` each, and
-    `m*k` for the sum that is the bias's; dX reads W and dY, dW reads X and dY.
+    Keeps the batch and token axes of its operand and contracts the rest. dX = dY W^T and dW = X^T dY; the bias's gradient is a sum over
+    tokens. dX reads W and dY, dW reads X and dY.
+
+    Equations (`m` tokens, `n` contracted and `k` produced elements of the local tensors, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 2mnk$, $\mathrm{ops} = 2mnk + mk$ with a bias
+    - E2: $w = nk$, $w = nk + k$ with a bias
+    - E3: $\mathrm{read} = (mn + nk)e$, $\mathrm{write} = mke$
+    - E4: $\mathrm{ops}_{dX} = 2mnk$, $\mathrm{read}_{dX} = (nk + mk)e$, $\mathrm{write}_{dX} = mne$
+    - E5: $\mathrm{ops}_{dW} = 2mnk$, $\mathrm{read}_{dW} = (mn + mk)e$, $\mathrm{write}_{dW} = nke$
+    - E6: $\mathrm{ops}_{dW} = 2mnk + mk$ with a bias, $\mathrm{write}_{dW} = (nk + k)e$ with a bias
+
+    Source: Shoeybi et al. 2019, section 3; a multiply-add is 2 operations (Narayanan et al. 2021, appendix).
     """
 
     name = "model.linear"

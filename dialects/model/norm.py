@@ -43,14 +43,20 @@ class Normalization(Elementwise):
 
 
 class LayerNorm(Normalization):
-    """`model.layer_norm "attention.layer_norm" %x`: operations `9n`, weights gamma and beta.
+    r"""`model.layer_norm "attention.layer_norm" %x`: a normalisation with the weights gamma and beta.
 
-    9 operations an element: mean (1), difference (1), square and sum (2), scale (1), square root and reciprocal
-    shared, times gamma
-    (1), plus beta (1), and the two passes of the statistics (2): the factor of Calculon's LayerNorm (Isaev et al.
-    2023).
-    Traffic: read X, gamma and beta, write the result. Gradients: dX `14n`, reads X, dY and gamma (not beta); dgamma and dbeta `7n`, read X
-    and dY (the factors of Calculon).
+    9 operations an element: mean (1), difference (1), square and sum (2), scale (1), square root and reciprocal shared, times gamma
+    (1), plus beta (1), and the two passes of the statistics (2). dX reads X, dY and gamma, not beta; dgamma and dbeta read X and dY.
+
+    Equations (`n` elements of the local operand, `H` its features, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 9n$
+    - E2: $w = 2H$
+    - E3: $\mathrm{read} = (n + 2H)e$, $\mathrm{write} = ne$
+    - E4: $\mathrm{ops}_{dX} = 14n$, $\mathrm{read}_{dX} = (2n + H)e$, $\mathrm{write}_{dX} = ne$
+    - E5: $\mathrm{ops}_{dW} = 7n$, $\mathrm{read}_{dW} = 2ne$, $\mathrm{write}_{dW} = 2He$
+
+    Source: the factors of Calculon's LayerNorm (Isaev et al. 2023); Ba et al. 2016.
     """
 
     name = "model.layer_norm"
@@ -62,9 +68,19 @@ class LayerNorm(Normalization):
 
 
 class RmsNorm(Normalization):
-    """`model.rms_norm "attention.norm" %x`: operations `4n`, weight gamma (Zhang and Sennrich 2019).
+    r"""`model.rms_norm "attention.norm" %x`: a normalisation with the weight gamma.
 
-    4 operations an element: square and sum (2), scale (1), times gamma (1). Gradients: dX `8n`, dgamma `3n`.
+    4 operations an element: square and sum (2), scale (1), times gamma (1).
+
+    Equations (`n` elements of the local operand, `H` its features, `e` bytes an element):
+
+    - E1: $\mathrm{ops} = 4n$
+    - E2: $w = H$
+    - E3: $\mathrm{read} = (n + H)e$, $\mathrm{write} = ne$
+    - E4: $\mathrm{ops}_{dX} = 8n$, $\mathrm{read}_{dX} = (2n + H)e$, $\mathrm{write}_{dX} = ne$
+    - E5: $\mathrm{ops}_{dW} = 3n$, $\mathrm{read}_{dW} = 2ne$, $\mathrm{write}_{dW} = He$
+
+    Source: Zhang and Sennrich 2019.
     """
 
     name = "model.rms_norm"

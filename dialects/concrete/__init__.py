@@ -1,0 +1,7 @@
+"""The `concrete` dialect: one rank's plan bound to a machine. The envelope is common; `extension.py` says how a target adds its own."""
+
+from bpir.dialects.concrete import contract, envelope, extension
+
+USES = ("bp", "plan")
+
+__all__ = ["contract", "envelope", "extension"]

@@ -1,0 +1,94 @@
+"""The contract of every binding, whatever the target: what a command is bound to, where a buffer lies, what a fingerprint covers.
+
+Passes and verifiers both ask it; neither holds a formula.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from bpir.dialects.bp import expressions_in
+from bpir.dialects.plan import text_of
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, dictionary
+from bpir.ir.expression import ZERO, Expr, ceildiv
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import strings
+
+COMMAND_OF_KIND = {
+    "compute": "launch",
+    "collective": "collective",
+    "transfer": "transfer",
+    "barrier": "barrier",
+    "host": "host_call",
+}
+"""The kind of command that each kind of task is bound to."""
+
+IMPLEMENTED = ("launch", "collective", "host_call")
+"""The commands that need an implementation from the target; no other has one."""
+
+LEAST_ALIGNMENT = 16  # bytes
+
+_DIGITS = 16  # of a fingerprint, hexadecimal
+
+
+def aligned(buffer: int, target: int) -> int:
+    """`a_i = max(16, r_i)`, `r_i` the larger of the buffer's and the target's alignment, in bytes."""
+    return max(LEAST_ALIGNMENT, buffer, target)
+
+
+def offsets(sizes: Sequence[Expr], alignments: Sequence[int]) -> list[Expr]:
+    """`o_0 = 0`, `o_i = ceildiv(o_{i-1} + s_{i-1}, a_i)*a_i`: where each buffer begins, in bytes."""
+    found: list[Expr] = []
+    for index, alignment in enumerate(alignments):
+        found.append(rounded_up(found[-1] + sizes[index - 1], alignment) if index else ZERO)
+    return found
+
+
+def rounded_up(value: Expr, alignment: int) -> Expr:
+    """The smallest multiple of the alignment that is not below the value."""
+    return ceildiv(value, alignment) * alignment
+
+
+def implementation(task: Operation, implements: Mapping[str, str]) -> str | None:
+    """The implementation of a task: that of its operation, of the first of its alternatives, or of its only capability; None if there
+    is none.
+    """
+    requires = strings(task.properties.get("requires"))
+    keys = [text_of(task, "operation"), *strings(task.properties.get("alternatives")), *(requires if len(requires) == 1 else ())]
+    return next((implements[key] for key in keys if key in implements), None)
+
+
+def fingerprint(operation: Operation) -> str:
+    """The SHA-256 of the operation's generic text, shortened."""
+    return _digest([_generic(operation.name, operation.properties)])
+
+
+def plan_fingerprint(operations: Iterable[Operation]) -> str:
+    """The fingerprint of the tasks and buffers of a plan: of all that numbers for symbols can't change.
+
+    The order of independent tasks and of the names in a list is left out, and lifetimes, which count in that order: two texts of the same
+    plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
+    rules compare them one by one.
+    """
+    return _digest(
+        sorted(_generic(o.name, _structure(o.properties)) for o in operations if o.name in ("plan.task", "plan.buffer")),
+    )
+
+
+def _structure(properties: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    kept = {k: v for k, v in properties.items() if k != "live" and not any(True for _ in expressions_in(v))}
+    return {k: _sorted(v) if k not in ("ranks", "alternatives") else v for k, v in kept.items()}
+
+
+def _sorted(attribute: Attribute) -> Attribute:
+    return ArrayAttr(tuple(sorted(attribute.values, key=lambda v: v.text))) if isinstance(attribute, ArrayAttr) else attribute
+
+
+def _generic(name: str, properties: Mapping[str, Attribute]) -> str:
+    text: DictAttr = dictionary(properties.items())
+    return f'"{name}"() <{text.text}> : () -> ()'
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode("latin-1")).hexdigest()[:_DIGITS]

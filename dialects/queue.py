@@ -1,0 +1,88 @@
+"""The `queue` dialect: a machine with queues, each of which issues its commands in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bpir.dialects.concrete.envelope import kind_of
+from bpir.dialects.concrete.extension import TargetExtension, Violation, build
+from bpir.dialects.plan import names_of, symbol_of, text_of
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
+from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.diagnostic import note
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, References, SymbolName, Word
+
+USES = ("bp", "concrete")
+
+KINDS = ("compute", "collective", "transfer", "host")
+QUEUE_OF_COMMAND = {
+    "launch": "compute",
+    "collective": "collective",
+    "transfer": "transfer",
+    "barrier": "host",
+    "host_call": "host",
+}
+"""The queue that each kind of command is issued on; the host keeps barriers."""
+
+
+class Queue(OperationDeclaration):
+    """`queue.queue @queue.compute compute`, then `issue [@a, @b]`: the commands of the queue in the order in which they are issued."""
+
+    name = "queue.queue"
+    syntax = (SymbolName(), Word("kind", KINDS), Clause("issue", (References("issue"),)))
+    required = ("sym_name", "kind")
+    optional = ("issue",)
+
+
+class QueueMachine(TargetExtension):
+    """Four queues; the issue order of each is the stable subsequence of the order of the commands."""
+
+    kind = "queue"
+
+    def operations(self, commands: Sequence[Operation]) -> list[Operation]:
+        issue: dict[str, list[Attribute]] = {kind: [] for kind in KINDS}
+        for command in commands:
+            issue[QUEUE_OF_COMMAND[kind_of(command)]].append(SymbolRefAttr((symbol_of(command),)))
+        found = []
+        for kind, names in issue.items():
+            properties: dict[str, Attribute] = {"sym_name": StringAttr(f"queue.{kind}"), "kind": StringAttr(kind)}
+            if names:
+                properties["issue"] = ArrayAttr(tuple(names))
+            found.append(build("queue.queue", properties))
+        return found
+
+    def identity(self, operation: Operation) -> str:
+        return text_of(operation, "kind")
+
+    def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
+        """R1 one queue of each kind at most; R2 a command stands on the queue of its kind; R3 on one queue, once; R4 a queue issues
+        a command after those of its own that it is after.
+        """
+        by_kind: dict[str, Operation] = {}
+        issued: dict[str, Operation] = {}
+        kinds = {symbol_of(c): kind_of(c) for c in commands}
+        for queue in operations:
+            kind = text_of(queue, "kind")
+            other = by_kind.setdefault(kind, queue)
+            if other is not queue:
+                yield Violation("R1", queue, f"there is a second {kind} queue", (note("the first is here", other.span),))
+            for name in names_of(queue, "issue"):
+                if name not in kinds:
+                    continue
+                if QUEUE_OF_COMMAND[kinds[name]] != kind:
+                    wanted = QUEUE_OF_COMMAND[kinds[name]]
+                    yield Violation("R2", queue, f"the {kinds[name]} @{name} is on the {kind} queue; it belongs on the {wanted} queue")
+                if name in issued:
+                    yield Violation("R3", queue, f"@{name} is issued twice", (note("first here", issued[name].span),))
+                issued.setdefault(name, queue)
+        for command in commands:
+            if symbol_of(command) not in issued:
+                yield Violation("R3", command, f"no queue issues @{symbol_of(command)}")
+        after = {symbol_of(c): names_of(c, "after") for c in commands}
+        for queue in operations:
+            place = {name: index for index, name in enumerate(names_of(queue, "issue"))}
+            for name, index in place.items():
+                for other_name in after.get(name, ()):
+                    if place.get(other_name, -1) > index:
+                        yield Violation("R4", queue, f"@{name} is issued before @{other_name}, which it is after")

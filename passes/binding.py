@@ -1,0 +1,241 @@
+"""Binding of a plan to a target: the envelope, and what the target's dialect adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+
+from bpir.dialects import plan as plan
+from bpir.dialects.bind import as_expr, fields_of, implementations_of
+from bpir.dialects.bp import ExprAttr, symbol_table
+from bpir.dialects.concrete.contract import (
+    COMMAND_OF_KIND,
+    IMPLEMENTED,
+    aligned,
+    fingerprint,
+    implementation,
+    offsets,
+    plan_fingerprint,
+)
+from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.plan import expr_of, number_of, symbol_of, text_of
+from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
+from bpir.ir.expression import Expr, constant
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import strings
+from bpir.passes import inputs
+from bpir.passes.base import Pass, option
+from bpir.passes.distribution import build, new_module
+from bpir.verifiers.levels import top_level
+
+
+@attrs.define(eq=False)
+class BindTargetPass(Pass):
+    r"""Binds a plan to the target that the file names, of whatever kind: commands, buffers with offsets, what the target's dialect adds.
+
+    Boundary: portable-plan IR to concrete-plan IR.
+
+    Input invariant: a plan whose tasks stand in the order of their dependencies; a `bind.target` and a `bind.deployment`, in the file
+    or in the one that `target_file` names.
+
+    Equations (for every task $i$ and buffer $i$ of $s_i$ bytes, in the order of the plan; $r_i$ is the larger of the buffer's and the
+    target's alignment):
+
+    - E1: $W_i^{concrete} = W_i^{plan}$
+    - E2: $a_i = \max(16, r_i)$
+    - E3: $o_0 = 0$
+    - E4: $o_i = \lceil (o_{i-1} + s_{i-1}) / a_i \rceil a_i$
+
+    Conserved: tasks (one command each), dependencies, buffers and their sizes, what reads and writes them, work.
+
+    Deviations from the papers: none; a deterministic reference contract. Buffers never share memory, whatever their lifetimes.
+
+    Evidence (structural verifier and cross-boundary predicates): the layout and what the target's dialect adds are a canonical
+    construction, which the gate rebuilds and compares; rules bind-target.R1 to R17 are the gate of every run. E1 to E4 are proved
+    from this text against a bound plan in `tests/test_equations.py`. Unverified: no machine has run a bound plan; what a further
+    target adds is as good as its extension's rules.
+
+    Example:
+
+        $ bp-opt examples/gpt2.bpir --pass=distribute-inference --pass=plan-inference \
+            --pass='bind-symbols{B=1 c=1024}' --pass='bind-target{target_file=examples/targets/queue_machine.bpir}'
+
+    References: none; the contract is `dialects/concrete/contract.py` and the dialect of the target.
+    """
+
+    name = "bind-target"
+    source = "plan"
+    target = "concrete"
+    kind: ClassVar[str] = ""  # of the targets that the pass binds to; any if empty
+
+    chosen_target: str | None = option("the bind.target to use, where there are several", "symbol", name="target")
+    chosen_deployment: str | None = option("the bind.deployment to use, where there are several", "symbol", name="deployment")
+    target_file: str | None = option("a file with a bind.target, or a bind.deployment, to use as if it stood in the module")
+    devices: Expr | None = option("number of devices", "expression")
+    memory: Expr | None = option("bytes of memory of each device", "expression")
+
+    def run(self, module: Operation) -> Operation:
+        others = self._others(module)
+        machine = inputs.target(module, self, self.kind, self.chosen_target, others)
+        deployment = inputs.deployment(module, self, self.chosen_deployment, others)
+        deployment.expr("devices", f"pass '{self.name}'")
+        extension = extension_of(text_of(machine.operation, "kind"))
+        if extension is None:
+            raise fail(f"nothing is known of targets of the kind '{text_of(machine.operation, 'kind')}'", machine.operation.span)
+        place = self.spans.get("memory", self.spans.get("devices", deployment.operation.span))
+        envelope = _Envelope(module, machine.operation, deployment.operation, place)
+        commands = envelope.commands()
+        return new_module(
+            module,
+            [
+                *inputs.inputs_of(module, machine, deployment),
+                *envelope.machine(),
+                *envelope.buffers(),
+                *commands,
+                *extension.operations(commands),
+            ],
+        )
+
+    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
+        from bpir.verifiers.boundary import verify
+
+        return verify(source, target)
+
+    def _others(self, module: Operation) -> list[Operation]:
+        """The targets and deployments of the file that an option names."""
+        if self.target_file is None:
+            return []
+        span = self.spans.get("target_file")
+        found = [o for o in top_level(read_file(self.target_file, span)) if o.name in ("bind.target", "bind.deployment")]
+        if not found:
+            raise fail(f"'{self.target_file}' has no bind.target and no bind.deployment", span)
+        names = {symbol_of(o): o for o in top_level(module) if symbol_of(o)}
+        for operation in found:
+            twice = names.get(symbol_of(operation))
+            if twice is not None:
+                raise fail(f"the module has a @{symbol_of(operation)} already", operation.span, note("it stands here", twice.span))
+        return found
+
+
+def read_file(path: str, span: Span | None) -> Operation:
+    """The module of a file that an option names (its text is bytes decoded as latin-1, so is the path).
+
+    Raises:
+        DiagnosticError: it can't be read, or is malformed.
+    """
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.parser import parse_module
+    from bpir.verifiers import structure
+
+    try:
+        with open(path.encode("latin-1"), "rb") as file:
+            text = file.read().decode("latin-1")
+    except (OSError, ValueError) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) else "the name is not usable"
+        raise fail(f"cannot read '{path}': {reason}", span) from None
+    module = parse_module(Source(path, text))
+    problems = structure.verify(module)
+    if problems:
+        raise DiagnosticError(*problems)
+    return module
+
+
+class _Envelope:
+    """What every target has, for one plan, one target and one deployment."""
+
+    def __init__(self, module: Operation, machine: Operation, deployment: Operation, place: Span | None) -> None:
+        self.target, self.deployment, self.place = machine, deployment, place
+        self.tasks = [o for o in top_level(module) if o.name == "plan.task"]
+        self.planned = [o for o in top_level(module) if o.name == "plan.buffer"]
+        self.fingerprint = plan_fingerprint(top_level(module))
+        self.numbers = {name: constant(value) for name, value in symbol_table(module).bindings.items()}
+        self.devices = f"{symbol_of(deployment)}.devices"
+        self.memory = f"{symbol_of(deployment)}.memory"
+
+    def machine(self) -> list[Operation]:
+        """What was bound to what, devices, memory. Bound numbers are put in."""
+        abi = as_expr(fields_of(self.target).get("abi"))
+        header: dict[str, Attribute] = {
+            "source_fingerprint": StringAttr(self.fingerprint),
+            "target": _reference(symbol_of(self.target)),
+            "abi": _integer(abi.integer or 0 if abi is not None else 0),
+            "target_fingerprint": StringAttr(fingerprint(self.target)),
+            "deployment": _reference(symbol_of(self.deployment)),
+            "deployment_fingerprint": StringAttr(fingerprint(self.deployment)),
+        }
+        devices: dict[str, Attribute] = {"sym_name": StringAttr(self.devices), "count": self._field("devices")}
+        region: dict[str, Attribute] = {"sym_name": StringAttr(self.memory), "devices": _reference(self.devices)}
+        if "memory" in fields_of(self.deployment):
+            region["size"] = self._field("memory")
+        return [
+            build("concrete.plan", properties=header, span=self.target.span),
+            build("concrete.devices", properties=devices, span=self.place),
+            build("concrete.region", properties=region, span=self.place),
+        ]
+
+    def _field(self, name: str) -> Attribute:
+        value = as_expr(fields_of(self.deployment)[name])
+        assert value is not None
+        return ExprAttr(value.substitute(self.numbers))
+
+    def buffers(self) -> list[Operation]:
+        """Every buffer of the plan at its offset, in the order of the plan."""
+        least = as_expr(fields_of(self.target).get("alignment"))
+        target = (least.integer if least is not None else None) or 1
+        alignments = [aligned(number_of(b, "alignment"), target) for b in self.planned]
+        places = offsets([expr_of(b, "size") for b in self.planned], alignments)
+        found = []
+        for buffer, alignment, offset in zip(self.planned, alignments, places, strict=True):
+            properties: dict[str, Attribute] = {name: buffer.properties[name] for name in ("sym_name", "role", "storage", "size")}
+            properties |= {"region": _reference(self.memory), "alignment": _integer(alignment)}
+            properties |= {"offset": ExprAttr(offset), "source": StringAttr(symbol_of(buffer))}
+            found.append(build("concrete.buffer", properties=properties, span=buffer.span))
+        return found
+
+    def commands(self) -> list[Operation]:
+        """A command for each task, in the order of the plan.
+
+        Raises:
+            DiagnosticError: the target does not implement a task; all such tasks are reported.
+        """
+        from bpir.ir.diagnostic import DiagnosticError
+
+        found: list[Operation] = []
+        missing: list[Diagnostic] = []
+        implements = implementations_of(self.target)
+        for task in self.tasks:
+            kind = COMMAND_OF_KIND[text_of(task, "kind")]
+            copied = ("sym_name", "operation", "phase", "after", "work", "reads", "writes")
+            properties = {name: task.properties[name] for name in copied if name in task.properties}
+            properties["source"] = StringAttr(symbol_of(task))
+            if kind in IMPLEMENTED:
+                reference = implementation(task, implements)
+                if reference is None:
+                    missing.extend(self._not_implemented(task))
+                    continue
+                properties["implementation"] = StringAttr(reference)
+            if kind == "transfer":
+                properties["devices"] = task.properties["ranks"]
+            found.append(build(f"concrete.{kind}", properties=properties, span=task.span))
+        if missing:
+            raise DiagnosticError(*missing)
+        return found
+
+    def _not_implemented(self, task: Operation) -> Iterable[Diagnostic]:
+        operation = text_of(task, "operation")
+        requires: Sequence[str] = strings(task.properties.get("requires"))
+        keys = [operation, *strings(task.properties.get("alternatives")), *(requires if len(requires) == 1 else ())]
+        listed = " or ".join(dict.fromkeys(f"'{key} = ...'" for key in keys))
+        where = note(f"add {listed} to what it implements", self.target.span)
+        yield from fail(f"the target @{symbol_of(self.target)} has no implementation of @{symbol_of(task)}", task.span, where).diagnostics
+
+
+def _reference(name: str) -> SymbolRefAttr:
+    return SymbolRefAttr((name,))
+
+
+def _integer(value: int) -> IntegerAttr:
+    return IntegerAttr(value, I64)

@@ -1,0 +1,71 @@
+"""The valid modules that are corrupted: every example at each level, under the strategies that change what is derived."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import attrs
+from support import example_text, read, run
+
+from bpir.ir.operation import Operation
+from bpir.ir.printer import print_module
+
+
+@attrs.frozen
+class Case:
+    """A valid target with the source that it is judged against."""
+
+    name: str
+    example: str
+    options: tuple[str, ...]
+
+    def modules(self) -> tuple[Operation, Operation]:
+        """Source and target; the target is read from its text, so that every diagnostic has a place."""
+        return _derive(self.example, self.options)
+
+
+@cache
+def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
+    if len(passes) == 1:
+        source = read(example_text(name).replace("bp.symbols B,", "bp.symbols D, B,"), f"{name}.bpir")
+    else:
+        _, source = _derive(name, passes[:-1])
+    return source, read(print_module(run(source, passes[-1])), "target.bpir")
+
+
+INFERENCE = (
+    ("transformer_block", "phase=prefill"),
+    ("transformer_block", "phase=decode"),
+    ("transformer_block", "phase=decode tensor=1"),
+    ("transformer_block", "phase=prefill tensor=8 batch=4 context=2*c"),
+    ("gpt3_175b", "phase=decode tensor=8"),
+    ("gpt3_175b", "phase=prefill"),
+    ("gpt2", "phase=decode"),
+    ("opt_6_7b", "phase=decode"),
+)
+TRAINING = (
+    ("transformer_block", "tensor=t communication=all_reduce recompute=none"),
+    ("transformer_block", "tensor=t communication=all_reduce recompute=attention data=D optimizer_sharding"),
+    ("transformer_block", "tensor=8 communication=all_reduce recompute=full"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=none data=D optimizer_sharding master_copy=false"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=attention"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=full"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=attention all_gather_redo"),
+    ("transformer_block", "tensor=1 recompute=full fused_activation"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=full convention=calculon"),
+    ("transformer_block", "tensor=t communication=reduce_scatter_all_gather recompute=attention convention=calculon"),
+    ("transformer_block", "tensor=4 communication=all_reduce recompute=none convention=calculon fused_activation"),
+    ("gpt3_175b", "tensor=8 communication=reduce_scatter_all_gather recompute=none all_gather_redo"),
+    ("opt_6_7b", "tensor=t communication=all_reduce recompute=attention"),
+)
+
+
+def cases() -> list[Case]:
+    """Every case: the distributed module against its model, then the plan against the distributed module."""
+    found = []
+    for kind, chosen in (("inference", INFERENCE), ("training", TRAINING)):
+        for name, options in chosen:
+            first = f"distribute-{kind}{{{options}}}"
+            found.append(Case(f"{name} {options}", name, (first,)))
+            found.append(Case(f"{name} {options}", name, (first, f"plan-{kind}")))
+    return found

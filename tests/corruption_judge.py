@@ -1,0 +1,233 @@
+"""What becomes of a corrupted module: refused (by which rules), proved equivalent, accepted wrongly, or undecided.
+
+Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if each operation of one has a partner that
+says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
+that holds for tasks and buffers under a renaming of both. The order of the text, names of values, tasks and buffers, and attributes that
+any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned otherwise, users
+of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the order is one in which every
+task runs after those that it needs, and no weight is read after its optimizer has written it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp import TensorType, expressions_in, rewrite_attribute, symbol_table
+from bpir.dialects.plan import expr_of, live_of, names_of, symbol_of, text_of
+from bpir.ir.attributes import ArrayAttr, Attribute
+from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Facts
+from bpir.verifiers import boundary
+from bpir.verifiers import module as structure
+from bpir.verifiers.levels import level_of, top_level
+
+REFUSED, EQUIVALENT, WRONG, UNKNOWN, SILENT = "refused", "equivalent", "accepted wrongly", "unknown", "refused, but equivalent"
+_LABEL = re.compile(r"\[([a-z-]+\.[A-Z]\d+)\]")
+
+
+@attrs.frozen
+class Verdict:
+    """What was found: the outcome, and the labels of the rules that fired (`structure` for those of operations by themselves)."""
+
+    outcome: str
+    labels: frozenset[str] = frozenset()
+    first: str = ""
+
+
+def judge(source: Operation, valid: Operation, corrupted: Operation) -> Verdict:
+    """Verify a corrupted target of a source as `bp-verify` does; if it passes, demand a proof that it is the valid one."""
+    found = structure.verify(corrupted) or boundary.verify(source, corrupted)
+    if not found:
+        return Verdict(EQUIVALENT if equivalent(valid, corrupted) else WRONG)
+    labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
+    undecided = any("unknown is not success" in d.message for d in found)
+    return Verdict(UNKNOWN if undecided else REFUSED, labels, found[0].message)
+
+
+def located(found: Iterable[Diagnostic]) -> bool:
+    return all(d.span is not None for d in found)
+
+
+def equivalent(valid: Operation, corrupted: Operation) -> bool:
+    """Whether the two say the same; the definition stands above."""
+    facts = symbol_table(valid).facts
+    if level_of(valid) == "dist":
+        return _distributed(valid, facts) == _distributed(corrupted, facts)
+    return _Plan(valid, facts).same(_Plan(corrupted, facts))
+
+
+def _said(attribute: Attribute, facts: Facts) -> Attribute:
+    """The attribute with expressions in one form under the declared relations."""
+    return rewrite_attribute(attribute, facts.reduce) if any(expressions_in(attribute)) else attribute
+
+
+def _properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple[str, Attribute], ...]:
+    return tuple(sorted(((k, _said(v, facts)) for k, v in operation.properties.items() if k not in without), key=lambda item: item[0]))
+
+
+def _inputs(module: Operation, facts: Facts) -> dict[Any, int]:
+    """What the module was derived under; an assumption may be said more than once."""
+    found = Counter[Any]()
+    for operation in top_level(module):
+        if operation.name.partition(".")[0] in ("bp", "bind"):
+            found[operation.name, _properties(operation, facts)] += 1
+    return {key: 1 if key[0] == "bp.assume" else count for key, count in found.items()}
+
+
+# --- distributed modules
+
+
+def _distributed(module: Operation, facts: Facts) -> Any:
+    """A form that does not depend on order, names and repeated spelling."""
+    pool: dict[Any, int] = {}  # each description once: equal numbers for equal descriptions
+    blocks = Counter[Any]()
+    for block in top_level(module):
+        if block.name == "dist.block":
+            known: dict[Value, Any] = {}
+            for index, argument in enumerate(block.regions[0].blocks[0].arguments):
+                known[argument] = ("argument", index, _type(argument, facts))
+            said = Counter[Any]()
+            training = any(o.name == "dist.activations" for o in block.body)
+            for operation in block.body:
+                names = () if training else ("task",)
+                description = (
+                    operation.name,
+                    _properties(operation, facts, *names),
+                    tuple(known.get(v) for v in operation.operands),
+                    tuple(_type(v, facts) for v in operation.results),
+                )
+                said[description] += 1
+                for index, value in enumerate(operation.results):
+                    known[value] = (_Once(description, pool), index)
+            first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
+            blocks[_properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
+    meshes = Counter((_properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
+    return _inputs(module, facts), meshes, blocks
+
+
+def _type(value: Value, facts: Facts) -> Attribute:
+    return _said(value.type, facts) if isinstance(value.type, TensorType) else value.type
+
+
+class _Once:
+    """A description whose hash is computed once, and whose equality ends at the first difference: descriptions nest deeply."""
+
+    __slots__ = ("hash", "said")
+
+    def __init__(self, said: Any, pool: dict[Any, int]) -> None:
+        self.said = said
+        self.hash = hash(said)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, _Once) and self.hash == other.hash and bool(self.said == other.said))
+
+
+# --- plans
+
+
+class _Plan:
+    """A plan by what its tasks come from."""
+
+    def __init__(self, module: Operation, facts: Facts) -> None:
+        self.module = module
+        self.facts = facts
+        self.tasks = [o for o in top_level(module) if o.name == "plan.task"]
+        self.buffers = {symbol_of(o): o for o in top_level(module) if o.name == "plan.buffer"}
+        self.sources = {symbol_of(o): text_of(o, "source") for o in self.tasks}
+        self.users: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+            name: (self._using(name, "writes"), self._using(name, "reads")) for name in self.buffers
+        }
+
+    def _using(self, buffer: str, field: str) -> frozenset[str]:
+        return frozenset(self.sources[symbol_of(o)] for o in self.tasks if buffer in names_of(o, field))
+
+    def _identity(self, name: str) -> Any:
+        """A buffer is what it holds for whom; several of one source are told apart by size."""
+        holder = self.buffers[name]
+        role = text_of(holder, "role")
+        users = ("all",) if role == "workspace" else self.users[name]
+        return (role, text_of(holder, "storage"), text_of(holder, "source"), users)
+
+    def said(self) -> Any:
+        """All but sizes, order, lifetimes, alignments, groups and objectives."""
+        tasks = Counter[Any]()
+        for task in self.tasks:
+            tasks[
+                (
+                    _properties(task, self.facts, "sym_name", "after", "reads", "writes", "requires", "alternatives"),
+                    frozenset(self.sources.get(n, n) for n in names_of(task, "after")),
+                    frozenset(Counter(self._identity(n) for n in names_of(task, "reads")).items()),
+                    frozenset(Counter(self._identity(n) for n in names_of(task, "writes")).items()),
+                    *(_unordered(task.properties.get(n)) for n in ("requires", "alternatives")),
+                )
+            ] += 1
+        facts = Counter((o.name, _properties(o, self.facts)) for o in top_level(self.module) if "facts" in o.properties)
+        return _inputs(self.module, self.facts), tasks, Counter(map(self._identity, self.buffers)), facts
+
+    def same(self, other: _Plan) -> bool:
+        return self.said() == other.said() and other.sound() and self._holds(other)
+
+    def _holds(self, other: _Plan) -> bool:
+        """Whether each buffer of the other is large enough for what this one's holds."""
+        mine: dict[Any, list[str]] = {}
+        theirs: dict[Any, list[str]] = {}
+        for plan, found in ((self, mine), (other, theirs)):
+            for name in plan.buffers:
+                found.setdefault(plan._identity(name), []).append(name)
+        for key, names in mine.items():
+            for name, larger in zip(names, theirs[key], strict=True):
+                size, needed = expr_of(other.buffers[larger], "size"), expr_of(self.buffers[name], "size")
+                if size is not needed and not (self.facts.at_least(size, needed).proved and self.facts.integral(size).proved):
+                    return False
+        return True
+
+    def sound(self) -> bool:
+        """The order respects dependencies and updates of weights; lifetimes cover uses; said users are users; no group races."""
+        place = {symbol_of(o): i for i, o in enumerate(self.tasks)}
+        for task in self.tasks:
+            if any(place[n] >= place[symbol_of(task)] for n in names_of(task, "after")):
+                return False
+        for name, holder in self.buffers.items():
+            used = [i for i, o in enumerate(self.tasks) if name in names_of(o, "reads") or name in names_of(o, "writes")]
+            first, last = live_of(holder)
+            if used and not first <= min(used) <= max(used) <= last:
+                return False
+            for field, users in zip(("producers", "consumers"), self.users[name], strict=True):
+                said = frozenset(self.sources[n] for n in names_of(holder, field))
+                if said != users and (said or text_of(holder, "role") != "workspace"):
+                    return False
+            updates = [i for i, o in enumerate(self.tasks) if name in names_of(o, "writes")]
+            if text_of(holder, "role") == "constant" and updates and any(i > min(updates) for i in used):
+                return False
+        return all(self._free(names_of(o, "tasks")) for o in top_level(self.module) if o.name == "plan.concurrent")
+
+    def _free(self, members: tuple[str, ...]) -> bool:
+        """Whether no member needs another, or writes what another uses."""
+        tasks = {symbol_of(o): o for o in self.tasks}
+        for member in members:
+            seen: set[str] = set()
+            stack = list(names_of(tasks[member], "after"))
+            while stack:
+                name = stack.pop()
+                if name not in seen:
+                    seen.add(name)
+                    stack.extend(names_of(tasks[name], "after"))
+            others = [m for m in members if m != member]
+            used = {b for m in others for f in ("reads", "writes") for b in names_of(tasks[m], f)}
+            written = {b for b in names_of(tasks[member], "writes") if text_of(self.buffers[b], "role") != "workspace"}
+            if seen & set(others) or written & used:
+                return False
+        return len(members) > 1
+
+
+def _unordered(attribute: Attribute | None) -> frozenset[Any]:
+    return frozenset(Counter(attribute.values).items()) if isinstance(attribute, ArrayAttr) else frozenset()

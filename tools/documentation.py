@@ -1,0 +1,154 @@
+"""What a docstring says, in parts: its summary, its sections, its equations; and the rules of the verifiers, by label.
+
+A pass has the sections of `PASS_SECTIONS`, each opened by its title and a colon (a remark in parentheses may stand between). An equation
+is an item `- E2: $...$` of the section `Equations`; its label is the name of the pass or operation with that number:
+`distribute-inference.E2`. A rule stands in its verifier's docstring as `R4 what it demands;`, and its label is `distribute-inference.R4`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import operator
+import re
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+PASS_SECTIONS = (
+    "Boundary",
+    "Input invariant",
+    "Equations",
+    "Conserved",
+    "Deviations from the papers",
+    "Evidence",
+    "Example",
+    "References",
+)
+"""The sections of a pass, in order; a pass that derives the next level has all of them."""
+
+OPTIONAL = ("Traffic", "Source")
+
+RULES = (
+    (("bp",), "bpir.verifiers.symbols", "verify"),
+    (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.placement", "verify"),
+    (("model", "dist", "plan", "concrete", "queue", "slot"), "bpir.verifiers.forbidden", "verify"),
+    (("dist",), "bpir.verifiers.dist", "verify"),
+    (("plan",), "bpir.verifiers.plan", "verify"),
+    (("concrete",), "bpir.verifiers.concrete", "verify"),
+    (("queue",), "bpir.dialects.queue", "QueueMachine.violations"),
+    (("slot",), "bpir.dialects.slot", "SlotMachine.violations"),
+    (("distribute-inference",), "bpir.verifiers.distribution", "Distribution"),
+    (("distribute-training",), "bpir.verifiers.training", "Training"),
+    (("plan-inference", "plan-training"), "bpir.verifiers.planning", "Planning"),
+    (("bind-queue", "bind-slot"), "bpir.verifiers.binding", "Binding"),
+)
+"""Where rules are documented: the prefixes of their labels, the module, and the object whose docstring lists them."""
+
+_TITLE = re.compile(rf"^({'|'.join((*PASS_SECTIONS, *OPTIONAL))})\b[^:\n$]*?(?:\((.*?)\))?:(?=\s|$)", re.DOTALL)
+_EQUATION = re.compile(r"^- (E\d+): (.*?)(?=^- |^\s*$|\Z)", re.DOTALL | re.MULTILINE)
+_RULE = re.compile(r"(?:^|(?<=[;.:] ))([A-Z]\d+) (.*?)(?=; [A-Z]\d+ |\.(?: |$)|$)", re.DOTALL)
+FORMULA = re.compile(r"(?<![\\$`\w])\$([^$`\n]+?)\$(?!\w)")
+"""A formula between dollars."""
+
+
+@attrs.frozen
+class Equation:
+    """One labelled equation: its words, with its formulas in LaTeX between dollars."""
+
+    label: str
+    text: str
+
+    @property
+    def formulas(self) -> tuple[tuple[str, str], ...]:
+        """Each formula, and the words behind it, which may say when it holds: `with a bias`."""
+        parts = FORMULA.split(self.text)
+        return tuple(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@attrs.frozen
+class Documentation:
+    """A docstring in parts; a section is known by its title, `remarks` are what stands in parentheses behind a title."""
+
+    name: str
+    summary: str
+    sections: Mapping[str, str]
+    remarks: Mapping[str, str]
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:
+        found = _EQUATION.findall(self.sections.get("Equations", ""))
+        return tuple(Equation(f"{self.name}.{number}", " ".join(text.split())) for number, text in found)
+
+    def missing(self) -> list[str]:
+        """The sections that a pass must have and this one has not."""
+        return [title for title in PASS_SECTIONS if not self.sections.get(title, "").strip()]
+
+
+def read(name: str, text: str) -> Documentation:
+    """The parts of a docstring; `name` is that of the pass or operation."""
+    sections: dict[str, str] = {}
+    remarks: dict[str, str] = {}
+    summary: list[str] = []
+    title = ""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        match = _TITLE.match(paragraph)
+        if match is not None:
+            title = match.group(1)
+            remarks[title] = " ".join((match.group(2) or "").split())
+            sections[title] = paragraph[match.end() :].lstrip()
+        elif title:
+            sections[title] += f"\n\n{paragraph}"
+        else:
+            summary.append(paragraph)
+    return Documentation(name, "\n\n".join(summary), {k: v.strip("\n") for k, v in sections.items()}, remarks)
+
+
+def of_class(name: str, cls: type) -> Documentation:
+    """The documentation of the class itself, not of a base."""
+    return read(name, cls.__dict__.get("__doc__") or "")
+
+
+def passes() -> dict[str, Documentation]:
+    """The derivations, by command: the passes that lead from one level to another."""
+    from bpir.passes import PASSES, load_pass
+
+    classes = {name: load_pass(name) for name in PASSES}
+    return {name: of_class(name, cls) for name, cls in classes.items() if cls.source != cls.target and cls.target}
+
+
+def operations() -> dict[str, Documentation]:
+    """Every declared operation of every dialect, by name."""
+    from bpir import dialects
+    from bpir.ir.declaration import DECLARATIONS
+
+    for dialect in dialects.available():
+        dialects.load(dialect)
+    dialects.load_all(dialects.available())
+    return {name: of_class(name, type(DECLARATIONS[name])) for name in sorted(DECLARATIONS) if name.startswith(_own())}
+
+
+def _own() -> tuple[str, ...]:
+    from bpir import dialects
+
+    return tuple(f"{dialect}." for dialect in dialects.available())
+
+
+def equations() -> dict[str, Equation]:
+    """Every equation by its label."""
+    documented: Iterable[Documentation] = (*passes().values(), *operations().values())
+    return {equation.label: equation for found in documented for equation in found.equations}
+
+
+def rules() -> dict[str, str]:
+    """What each rule of the verifiers demands, by label."""
+    found: dict[str, str] = {}
+    for prefixes, module, name in RULES:
+        if importlib.util.find_spec(module) is None:
+            continue
+        documented = operator.attrgetter(name)(importlib.import_module(module))
+        text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
+        for number, demand in _RULE.findall(text):
+            found.update({f"{prefix}.{number}": demand.strip() for prefix in prefixes})
+    return found

@@ -1,0 +1,240 @@
+"""Boundary of `bind-queue`, `bind-slot` and every other target: does a concrete plan do what a portable one says? Rules bind-KIND.R1 to R17."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bpir.dialects.bind import as_expr, fields_of, implementations_of, links_of
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.concrete.contract import (
+    COMMAND_OF_KIND,
+    IMPLEMENTED,
+    aligned,
+    fingerprint,
+    implementation,
+    offsets,
+    plan_fingerprint,
+)
+from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
+from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.dist.tasks import work_of
+from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
+from bpir.ir.diagnostic import Diagnostic, note
+from bpir.ir.expression import Expr, constant
+from bpir.ir.operation import Operation
+from bpir.verifiers.inputs import verify_kept
+from bpir.verifiers.levels import top_level
+from bpir.verifiers.rules import Findings
+
+
+class Binding:
+    """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound.
+
+    R1 every command comes from a task; R2 every task is bound once; R3 kind of command, operation and phase; R4 dependencies are the
+    task's; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is the target's, and there is
+    none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once, with its role and storage
+    class, and no other; R10 its size is at least the plan's; R11 its alignment is `max(16, r)`; R12 its offset is the canonical one;
+    R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's; R15 a transfer is between the devices of
+    its ranks, and they are linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
+    """
+
+    def __init__(self, source: Operation, target: Operation) -> None:
+        self.source, self.target = source, target
+        bound = list(top_level(target))
+        named = {(o.name, symbol_of(o)): o for o in bound}
+        self.plan = next((o for o in bound if o.name == "concrete.plan"), target)
+        self.machine = named.get(("bind.target", reference_of(self.plan, "target")))
+        self.deployment = named.get(("bind.deployment", reference_of(self.plan, "deployment")))
+        self.kind = text_of(self.machine, "kind") if self.machine is not None else "target"
+        self.table = symbol_table(target)
+        self.findings = Findings(f"bind-{self.kind}", self.table.facts)
+        self.commands = [o for o in bound if is_command(o)]
+        self.bindings = [o for o in bound if o.name == "concrete.buffer"]
+        self.operations = bound
+        self.tasks = {symbol_of(o): o for o in top_level(source) if o.name == "plan.task"}
+        self.buffers = {symbol_of(o): o for o in top_level(source) if o.name == "plan.buffer"}
+
+    def verify(self) -> list[Diagnostic]:
+        if self.machine is None or self.deployment is None:
+            self.findings.refuse("R8", self.plan, "the plan names no bind.target and bind.deployment of its module")
+            return self.findings.diagnostics
+        of_task = self._lineage("R1", "R2", "task", self.tasks, self.commands)
+        of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bindings)
+        command_names = {task: symbol_of(c) for task, c in of_task.items()}
+        buffer_names = {buffer: symbol_of(b) for buffer, b in of_buffer.items()}
+        for name, command in of_task.items():
+            self._command(self.tasks[name], command, command_names, buffer_names)
+        self._buffers(of_buffer)
+        self._identity(self.machine, self.deployment)
+        self._machine(self.deployment)
+        self._extension()
+        written = {(o.name, symbol_of(o)) for o in top_level(self.source)}
+        chosen = [f"bind.deployment @{symbol_of(self.deployment)}"]
+        if ("bind.target", symbol_of(self.machine)) not in written:
+            chosen.append(f"bind.target @{symbol_of(self.machine)}")
+        verify_kept(self.findings, "R17", self.source, self.target, chosen)
+        return self.findings.diagnostics
+
+    def _lineage(
+        self, known_rule: str, once_rule: str, what: str, sources: Mapping[str, Operation], derived: Iterable[Operation]
+    ) -> dict[str, Operation]:
+        """What each task or buffer is bound to, in the order of the source."""
+        found: dict[str, Operation] = {}
+        for operation in derived:
+            name = text_of(operation, "source")
+            if name not in sources:
+                self.findings.refuse(known_rule, operation, f"@{symbol_of(operation)} comes from '{name}', which is no {what} of the plan")
+            elif name in found:
+                where = note("first here", found[name].span)
+                self.findings.refuse(once_rule, operation, f"the {what} @{name} is bound twice", where)
+            else:
+                found[name] = operation
+        for name, source in sources.items():
+            if name not in found:
+                self.findings.refuse(once_rule, source, f"the {what} @{name} of the plan is not bound")
+        return {name: found[name] for name in sources if name in found}
+
+    # --- commands
+
+    def _command(self, task: Operation, command: Operation, commands: Mapping[str, str], buffers: Mapping[str, str]) -> None:
+        name, there = symbol_of(command), note("the task is here", task.span)
+        wanted = COMMAND_OF_KIND.get(text_of(task, "kind"), "")
+        if kind_of(command) != wanted:
+            self.findings.refuse("R3", command, f"@{name} is a {kind_of(command)}; its task needs a {wanted}", there)
+        for field in ("operation", "phase"):
+            if text_of(command, field) != text_of(task, field):
+                message = f"the {field} of @{name} is '{text_of(command, field)}', its task's '{text_of(task, field)}'"
+                self.findings.refuse("R3", command, message, there)
+        for rule, field, verb, names in (
+            ("R4", "after", "is after", commands),
+            ("R5", "reads", "reads", buffers),
+            ("R5", "writes", "writes", buffers),
+        ):
+            found, expected = set(names_of(command, field)), {names.get(n, n) for n in names_of(task, field)}
+            if found != expected:
+                ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
+                self.findings.refuse(rule, command, f"@{name} {verb} {ours}; its task {verb} {theirs}", there)
+        ours_work, theirs_work = work_of(command), work_of(task)
+        if ours_work is not None and theirs_work is not None:
+            for what, a, b in zip(ours_work.names(), ours_work.components, theirs_work.components, strict=True):
+                self.findings.equal("R6", command, f"the work '{what}' of @{name}", a, b, there)
+        self._implementation(task, command, wanted)
+        if wanted == "transfer" and kind_of(command) == "transfer":
+            self._transfer(task, command)
+
+    def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
+        assert self.machine is not None
+        expected = implementation(task, implementations_of(self.machine)) if wanted in IMPLEMENTED else None
+        found = text_of(command, "implementation") or None
+        if found != expected or (wanted in IMPLEMENTED and expected is None):
+            ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
+            where = note("the target is here", self.machine.span)
+            self.findings.refuse("R7", command, f"@{symbol_of(command)} has {ours}; the target gives its task {theirs}", where)
+
+    def _transfer(self, task: Operation, command: Operation) -> None:
+        assert self.deployment is not None
+        ends, ranks = devices_of(command), numbers_of(task, "ranks")
+        if ends != ranks:
+            ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, ranks))
+            where = note("the task is here", task.span)
+            self.findings.refuse("R15", command, f"@{symbol_of(command)} is between the devices {ours}, its task between {theirs}", where)
+        links = links_of(self.deployment)
+        if links is not None and len(ends) == 2 and (ends[0], ends[1]) not in links:
+            message = f"the transfer @{symbol_of(command)} has no route: no link leads from device {ends[0]} to device {ends[1]}"
+            self.findings.refuse("R15", command, message, note("the links are here", self.deployment.span))
+
+    # --- buffers
+
+    def _buffers(self, bound: Mapping[str, Operation]) -> None:
+        assert self.machine is not None
+        value = as_expr(fields_of(self.machine).get("alignment"))
+        least = (value.integer if value is not None else None) or 1
+        regions = {reference_of(b, "region") for b in bound.values()}
+        if len(regions) > 1:
+            self.findings.refuse("R9", self.plan, f"the buffers lie in {len(regions)} regions; the contract has one")
+        wanted = [aligned(number_of(self.buffers[name], "alignment"), least) for name in bound]
+        places = offsets([expr_of(b, "size") for b in bound.values()], wanted)
+        for (name, buffer), alignment, offset in zip(bound.items(), wanted, places, strict=True):
+            source, label = self.buffers[name], symbol_of(buffer)
+            there = note("the buffer of the plan is here", source.span)
+            for field in ("role", "storage"):
+                if text_of(buffer, field) != text_of(source, field):
+                    message = f"@{label} is {text_of(buffer, field)}, in the plan {text_of(source, field)}"
+                    self.findings.refuse("R9", buffer, message, there)
+            self.findings.at_least("R10", buffer, f"the size of @{label}", expr_of(buffer, "size"), expr_of(source, "size"), there)
+            if number_of(buffer, "alignment") != alignment:
+                message = f"the alignment of @{label} is {number_of(buffer, 'alignment')}; the contract gives max(16, r) = {alignment}"
+                self.findings.refuse("R11", buffer, message, there)
+            self.findings.equal("R12", buffer, f"the offset of @{label}", expr_of(buffer, "offset"), offset, there)
+
+    # --- machine
+
+    def _identity(self, machine: Operation, deployment: Operation) -> None:
+        abi = as_expr(fields_of(machine).get("abi"))
+        if abi is None or abi.integer != number_of(self.plan, "abi"):
+            stated = abi.text if abi is not None else "none"
+            where = note("the target is here", machine.span)
+            message = f"the plan is bound to ABI revision {number_of(self.plan, 'abi')} of @{symbol_of(machine)}, which has {stated}"
+            self.findings.refuse("R8", self.plan, message, where)
+        for what, expected, place in (
+            ("source", plan_fingerprint(top_level(self.source)), next(iter(self.tasks.values()), None)),
+            ("target", fingerprint(machine), machine),
+            ("deployment", fingerprint(deployment), deployment),
+        ):
+            found = text_of(self.plan, f"{what}_fingerprint")
+            if found != expected:
+                message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
+                self.findings.refuse("R13", self.plan, message, note("what it is of stands here", place.span if place else None))
+
+    def _machine(self, deployment: Operation) -> None:
+        numbers = {name: constant(value) for name, value in self.table.bindings.items()}
+        fields = fields_of(deployment)
+        there = note("the deployment is here", deployment.span)
+        for kind, field, name in (("concrete.devices", "count", "devices"), ("concrete.region", "size", "memory")):
+            found = [o for o in self.operations if o.name == kind]
+            if len(found) != 1:
+                self.findings.refuse("R14", self.plan, f"a plan has one {kind}, found {len(found)}", there)
+                continue
+            value = as_expr(fields.get(name))
+            ours = expr_of(found[0], field) if field in found[0].properties else None
+            if ours is None or value is None:
+                if ours is not value:
+                    texts = [e.text if e is not None else "left open" for e in (ours, value)]
+                    message = f"the {field} of @{symbol_of(found[0])} is {texts[0]}, '{name}' of the deployment {texts[1]}"
+                    self.findings.refuse("R14", found[0], message, there)
+            else:
+                self.findings.equal("R14", found[0], f"the {field} of @{symbol_of(found[0])}", ours, value.substitute(numbers), there)
+        self._ranks(as_expr(fields.get("devices")), numbers, there)
+
+    def _ranks(self, devices: Expr | None, numbers: Mapping[str, Expr], there: Diagnostic) -> None:
+        """There is a device for each rank of tensor parallelism, where both are numbers."""
+        strategies = [o for o in top_level(self.source) if o.name == "bind.strategy"]
+        degree = as_expr(fields_of(strategies[0]).get("tensor")) if len(strategies) == 1 else None
+        if devices is None or degree is None:
+            return
+        there_are, needed = devices.substitute(numbers).integer, degree.substitute(numbers).integer
+        if there_are is not None and needed is not None and there_are < needed:
+            self.findings.refuse("R14", self.plan, f"the strategy needs {needed} devices, the deployment has {there_are}", there)
+
+    def _extension(self) -> None:
+        """Rebuild what the target's dialect says of these commands, and compare."""
+        extension = extension_of(self.kind)
+        if extension is None:
+            return
+        own = [o for o in self.operations if o.name.partition(".")[0] == self.kind]
+        found = {(o.name, extension.identity(o)): o for o in own}
+        expected = {(o.name, extension.identity(o)): o for o in extension.operations(self.commands)}
+        for key, operation in expected.items():
+            ours = found.get(key)
+            if ours is None:
+                self.findings.refuse("R16", self.plan, f"'{key[0]}' of {key[1]} is missing")
+                continue
+            for name in sorted({*operation.properties, *ours.properties} - {"sym_name"}):
+                a, b = ours.properties.get(name), operation.properties.get(name)
+                if a is not b:
+                    texts = [v.text if v is not None else "absent" for v in (a, b)]
+                    message = f"'{name}' of {key[0]} {key[1]} is {texts[0]}; the contract gives {texts[1]}"
+                    self.findings.refuse("R16", ours, message)
+        for key, operation in found.items():
+            if key not in expected:
+                self.findings.refuse("R16", operation, f"the contract has no '{key[0]}' of {key[1]}")

@@ -1,0 +1,53 @@
+"""Does a region hold its buffers? It does, it does not (by how much), or it can't be told (what a binding or a relation is missing of)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bpir.dialects.plan import expr_of, symbol_of
+from bpir.ir.diagnostic import Diagnostic, note
+from bpir.ir.expression import Expr, constant
+from bpir.ir.operation import Operation
+from bpir.verifiers.rules import Findings
+
+_LARGEST = 4  # buffers that a diagnostic names
+
+
+def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequence[Operation]) -> None:
+    """Refuse a region unless the end of its last buffer is proved to be within its size. Buffers are in the order of their offsets.
+
+    A region without a size claims nothing.
+    """
+    if "size" not in region.properties or not held:
+        return
+    size, end = expr_of(region, "size"), expr_of(held[-1], "offset") + expr_of(held[-1], "size")
+    if findings.facts.at_least(size, end).proved:
+        return
+    numbers = {name: constant(value) for name, value in findings.facts.bindings.items()}
+    excess = (end - size).substitute(numbers)
+    what = f"the buffers in @{symbol_of(region)}"
+    if excess.integer is not None or findings.facts.greater(end, size).proved:
+        needed, there = end.substitute(numbers).text, size.substitute(numbers).text
+        message = f"{what} do not fit: they need {needed} bytes, there are {there}, {excess.text} too few"
+        findings.refuse(rule, region, message, *_largest(held, numbers), *_first_beyond(findings, held, size))
+        return
+    free = ", ".join(excess.symbols)
+    message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
+    help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare relations that bound them")
+    open_sizes = [b for b in held if expr_of(b, "size").substitute(numbers).constant is None]
+    names = ", ".join(f"@{symbol_of(b)}" for b in open_sizes)
+    findings.refuse(rule, region, message, help, *([note(f"the size is open of {names}", open_sizes[0].span)] if open_sizes else []))
+
+
+def _largest(held: Sequence[Operation], numbers: dict[str, Expr]) -> list[Diagnostic]:
+    """The buffers that take the most, where their sizes are numbers."""
+    sizes = [(expr_of(b, "size").substitute(numbers).integer, b) for b in held]
+    known = sorted(((size, b) for size, b in sizes if size is not None), key=lambda pair: -pair[0])
+    return [note(f"@{symbol_of(buffer)} takes {size} bytes", buffer.span) for size, buffer in known[:_LARGEST]]
+
+
+def _first_beyond(findings: Findings, held: Sequence[Operation], size: Expr) -> list[Diagnostic]:
+    for buffer in held:
+        if findings.facts.greater(expr_of(buffer, "offset") + expr_of(buffer, "size"), size).proved:
+            return [note(f"@{symbol_of(buffer)} is the first that ends beyond it", buffer.span)]
+    return []

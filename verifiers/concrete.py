@@ -1,0 +1,173 @@
+"""The structure of a concrete plan by itself: references, order, layout, transfers, and the rules of its target (concrete.R1 to R8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.concrete.contract import rounded_up
+from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
+from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
+from bpir.ir.attributes import SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, note, suggestion
+from bpir.ir.expression import constant
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import references
+from bpir.verifiers.capacity import verify_capacity
+from bpir.verifiers.levels import top_level
+from bpir.verifiers.rules import Findings
+
+_SYMBOLS = {
+    "target": ("bind.target",),
+    "deployment": ("bind.deployment",),
+    "devices": ("concrete.devices",),
+    "region": ("concrete.region",),
+    "reads": ("concrete.buffer",),
+    "writes": ("concrete.buffer",),
+}
+"""What the references of the envelope may name; `after`, and those of a target's dialect, name commands."""
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Everything that is wrong with a concrete module by itself.
+
+    R1 one `concrete.plan`, and every reference resolves; R2 commands stand after those that they need; R3 a buffer's offset is a
+    multiple of its alignment; R4 buffers of a region stand in the order of their offsets and do not overlap; R5 they fit into the
+    region; R6 a transfer is between two devices that there are; R7 operations of a target's dialect are of the target's kind; R8 a
+    target that is bound to has an extension. Then the rules of the target's dialect.
+    """
+    return _Structure(module).verify()
+
+
+class _Structure:
+    def __init__(self, module: Operation) -> None:
+        self.module = module
+        self.facts = symbol_table(module).facts
+        self.findings = Findings("concrete", self.facts)
+        self.operations = list(top_level(module))
+        self.commands = [o for o in self.operations if is_command(o)]
+        self.named = {symbol_of(o): o for o in self.operations if symbol_of(o)}
+
+    def verify(self) -> list[Diagnostic]:
+        plans = [o for o in self.operations if o.name == "concrete.plan"]
+        if len(plans) != 1:
+            place = plans[1] if plans else next((o for o in self.operations if not o.name.startswith(("bp.", "bind."))), None)
+            self.findings.refuse("R1", place, f"a concrete module has one concrete.plan, found {len(plans)}")
+            return self.findings.diagnostics
+        kind = self._kind(plans[0])
+        self._references(kind)
+        if self.findings.diagnostics:
+            return self.findings.diagnostics
+        self._order()
+        self._transfers()
+        self._layout()
+        return self.findings.diagnostics + self._target(kind)
+
+    def _kind(self, plan: Operation) -> str:
+        """The kind of the target; empty, and a finding, if nothing extends the envelope for it."""
+        target = self.named.get(reference_of(plan, "target"))
+        if target is None:
+            return ""
+        kind = text_of(target, "kind")
+        if extension_of(kind) is None:
+            self.findings.refuse("R8", target, f"nothing is known of targets of the kind '{kind}'")
+        return kind
+
+    def _references(self, kind: str) -> None:
+        commands = {symbol_of(c): c for c in self.commands}
+        for operation in self.operations:
+            dialect = operation.name.partition(".")[0]
+            if dialect in ("bp", "bind"):
+                continue
+            if dialect not in ("concrete", kind):
+                message = f"'{operation.name}' can't stand in a plan for a {kind or 'missing'} target"
+                self.findings.refuse("R7", operation, message)
+                continue
+            for name, attribute in operation.properties.items():
+                used = (attribute.root,) if isinstance(attribute, SymbolRefAttr) else references(attribute)
+                expected = _SYMBOLS.get(name) if dialect == "concrete" else None
+                known = {n for n, o in self.named.items() if o.name in expected} if expected else set(commands)
+                what = expected[0] if expected else "command"
+                for symbol in used:
+                    if symbol not in known:
+                        self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
+                if len(set(used)) != len(used) and dialect == "concrete":
+                    self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
+
+    def _order(self) -> None:
+        place = {symbol_of(c): index for index, c in enumerate(self.commands)}
+        for command in self.commands:
+            for name in names_of(command, "after"):
+                if place[name] >= place[symbol_of(command)]:
+                    where = note("it stands here", self.commands[place[name]].span)
+                    self.findings.refuse("R2", command, f"@{symbol_of(command)} does not stand after @{name}, which it needs", where)
+
+    def _transfers(self) -> None:
+        devices = next((o for o in self.operations if o.name == "concrete.devices"), None)
+        for command in self.commands:
+            if kind_of(command) != "transfer":
+                continue
+            ends = devices_of(command)
+            if len(ends) != 2 or ends[0] == ends[1]:
+                found = ", ".join(map(str, ends)) or "none"
+                self.findings.refuse("R6", command, f"the transfer @{symbol_of(command)} needs two devices; it has {found}")
+            elif devices is None:
+                self.findings.refuse("R6", command, f"the transfer @{symbol_of(command)} needs two devices; the plan has none")
+            else:
+                what = f"the number of devices, which the transfer @{symbol_of(command)} between {ends[0]} and {ends[1]} needs,"
+                where = note("the transfer is here", command.span)
+                self.findings.at_least("R6", devices, what, expr_of(devices, "count"), constant(max(ends) + 1), where)
+
+    # --- layout
+
+    def _layout(self) -> None:
+        for region in self.operations:
+            if region.name == "concrete.region":
+                held = [o for o in self.operations if o.name == "concrete.buffer" and reference_of(o, "region") == symbol_of(region)]
+                before = len(self.findings.diagnostics)
+                for buffer in held:
+                    self._aligned(buffer)
+                self._disjoint(held)
+                if len(self.findings.diagnostics) == before:
+                    verify_capacity(self.findings, "R5", region, held)
+
+    def _aligned(self, buffer: Operation) -> None:
+        alignment = number_of(buffer, "alignment")
+        offset = expr_of(buffer, "offset")
+        verdict = self.facts.divides(constant(alignment), offset)
+        if not verdict.proved:
+            how = "is not" if verdict.refuted else "can't be decided to be"
+            notes = [note(verdict.text)]
+            self.findings.refuse("R3", buffer, f"the offset of @{symbol_of(buffer)} {how} a multiple of {alignment}: {offset.text}", *notes)
+
+    def _disjoint(self, held: Sequence[Operation]) -> None:
+        """Each buffer begins where the one before ends, or later; the first not below 0, and none is of negative size.
+
+        An offset that is an end rounded up to a multiple is not below that end; others are compared.
+        """
+        for index, buffer in enumerate(held):
+            offset, size = expr_of(buffer, "offset"), expr_of(buffer, "size")
+            self.findings.at_least("R4", buffer, f"the size of @{symbol_of(buffer)}", size, constant(0))
+            if index == 0:
+                self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, constant(0))
+                continue
+            before = held[index - 1]
+            end = expr_of(before, "offset") + expr_of(before, "size")
+            if offset is not rounded_up(end, number_of(buffer, "alignment")):
+                where = note(f"@{symbol_of(before)} ends at {end.text}", before.span)
+                self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
+
+    # --- the target
+
+    def _target(self, kind: str) -> list[Diagnostic]:
+        extension = extension_of(kind)
+        if extension is None:
+            return []
+        findings = Findings(kind, self.facts)
+        own = [o for o in self.operations if o.name.partition(".")[0] == kind]
+        for violation in extension.violations(self.commands, own):
+            findings.refuse(violation.rule, violation.operation, violation.message, *violation.notes)
+        return findings.diagnostics
+
+
