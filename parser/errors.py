@@ -52,11 +52,12 @@ def syntax_error(
     if text == "<" and (before := _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish)) is not None:
         near = suggestion(before[0], _ANGLED)
         return fail(f"'{before[0]}' takes no '<'{near}", parser.span(before.start(), before.end()))
-    found = "the end of the file" if kind == END else f"'{_shown(text)}'"
+    ended = kind == END and start >= len(parser.text)  # else it is the end of a body
+    found = "the end of the file" if ended else f"'{_shown(text or parser.text[start])}'"
     message = f"expected {_expected(program, accepted, bool(operations))}, found {found}"
     if kind == WORD:
         message += suggestion(text, words)
-    if finish and (kind == END or parser.text.count("\n", finish, start) > 1):
+    if finish and (ended or parser.text.count("\n", finish, start) > 1):
         span = parser.span(finish - 1, finish)  # far away: what is missing is missing after the last token
     return fail(message, span, *_opening(parser, accepted))
 
@@ -103,7 +104,8 @@ def _expected(program: Program, accepted: dict[str | int, int], operations: bool
         elif key in DECLARATIONS or key == "module":
             shown["an operation"] = 2
         elif rule in _LISTS and key != ":":
-            shown[f"'{key}' to close {_LISTS[rule]}"] = 0
+            what = "the array" if rule == "attribute" and key == "]" else _LISTS[rule]
+            shown[f"'{key}' to close {what}"] = 0
         elif rule == "generic":
             shown["':' and the type of the operation"] = 0
         else:

@@ -32,13 +32,11 @@ AXIS = "tensor"
 class Distribution:
     """Verifies a distributed module against its model.
 
-    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the
-    images of the
-    source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by
-    one collective, and
-    nothing else is; R6 work is that of the operation's rule; R7 weights; R8 phase and names of effects; R9 symbols,
-    numbers and bindings
-    are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible tokens; R12 blocks correspond.
+    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the images of the source's
+    operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and nothing
+    else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8 phase and names of effects
+    are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible
+    tokens; R12 blocks correspond.
     """
 
     def __init__(self, source: Operation, target: Operation) -> None:

@@ -18,7 +18,10 @@ _IN_MODULES = frozenset(("model.block", "dist.block", "dist.mesh"))
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Operations that stand where their level is not read (rules LEVEL.P1)."""
+    """Operations that stand where their level is not read.
+
+    P1 an operation stands in the block of its level, or in a module.
+    """
     return list(_misplaced(module))
 
 

@@ -14,7 +14,12 @@ from bpir.verifiers.rules import Findings
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Everything that is wrong with the plan operations of a module by themselves."""
+    """Everything that is wrong with the plan operations of a module by themselves.
+
+    R1 every name is that of a task or buffer, once in a list; R2 tasks stand behind those that they are after, without a cycle; R3 the
+    lifetime of a buffer covers its uses; R4 producers and consumers of a buffer are the tasks that write and read it; R5 the tasks of a
+    concurrent group are two or more, and none needs another; R6 a transfer is between two ranks, and nothing else is.
+    """
     operations = [o for o in top_level(module) if o.name.startswith("plan.")]
     if not operations:
         return []

@@ -24,13 +24,10 @@ COMPONENTS = ("ops", "read", "write", "msg")
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in
-    total; R5 resources are
-    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8
-    dependencies are the
-    data flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of
-    its values; R11
-    symbols, numbers and bindings are kept; R12 role and storage class of buffers.
+    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in total; R5 resources are
+    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8 dependencies are the data
+    flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11 symbols,
+    numbers and bindings are kept; R12 role and storage class of buffers; R13 the memory facts of layers are kept.
     """
 
     def __init__(self, source: Operation, target: Operation) -> None:

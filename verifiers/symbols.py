@@ -18,7 +18,11 @@ OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Undeclared symbols, symbols declared or bound twice, and relations that are false (rules bp.R1 to bp.R4)."""
+    """Undeclared symbols, symbols declared or bound twice, and relations that are false.
+
+    R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
+    for the bound numbers, and some numbers satisfy them all.
+    """
     own = [o for o in module.walk() if o.name.partition(".")[0] in OWN_DIALECTS or o.name.partition(".")[0] in EXTENSION_LEVELS]
     if not own:
         return []

@@ -16,7 +16,9 @@ from bpir.dialects.plan import expr_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
+from bpir.ir.syntax import strings
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.training_names import collective_names, first_of, fork_names
 from bpir.verifiers.training_needs import Needs
 
 PHASE_ORDER = {
@@ -82,6 +84,7 @@ class BlockTrace:
         self.tasks: dict[tuple[str, str], Operation] = {}
         self.borders: dict[str, Value] = {}
         self.entries: set[str] = set()  # the forks of values that enter a region
+        self.done: set[object] = set()  # borders and sums that have their task
         self.collectives = regions.parallel and bool(regions.axes)
 
     # --- the walk
@@ -92,15 +95,31 @@ class BlockTrace:
         last = 0
         for task in self.block.body:
             if dist.work_of(task) is None:
+                if task.name == "dist.state":
+                    self.findings.refuse("R1", task, f"training has no state: '{dist.name_of(task)}' comes from no layer of the model")
                 continue
             phase = dist.text_of(task, "phase")
-            order = PHASE_ORDER.get(phase, -1)
+            if phase not in self._phases(task):
+                self.findings.refuse("R13", task, f"'{dist.name_of(task)}' can't be of phase '{phase}'")
+                continue
+            if strings(task.properties.get("effects")):
+                self.findings.refuse("R13", task, f"no phase of training has a KV cache: '{dist.name_of(task)}' has effects on one")
+            order = PHASE_ORDER[phase]
             if order < last:
                 self.findings.refuse("R13", task, f"the {phase} task '{dist.name_of(task)}' stands behind a later phase")
             last = max(last, order)
             self._task(task, phase)
         self._missing()
         self._return()
+
+    @staticmethod
+    def _phases(task: Operation) -> tuple[str, ...]:
+        """The phases that a task of its kind can be of."""
+        if isinstance(task.declaration, dist.Collective):
+            return ("forward", "recommunication", "activation_gradient")
+        if dist.kind_of(task) in dist.TRAINING_KINDS:
+            return ("activation_gradient",) if dist.kind_of(task) == "fork" else ("optimizer",)
+        return ("forward", "recompute", "activation_gradient", "weight_gradient")
 
     def _arguments(self) -> None:
         ours = self.model.regions[0].blocks[0].arguments
@@ -192,6 +211,8 @@ class BlockTrace:
             self.findings.refuse("R3", task, f"operand {index} is not the image of what '{self._layer(task)}' reads")
         elif again and not meaning.again and self.needs.is_repeated(source, whole_type=image.type is not self.expected(source)):
             self.findings.refuse("R12", task, f"operand {index} is not kept until backward: its value is computed again")
+        elif not again and meaning.again:
+            self.findings.refuse("R3", task, f"operand {index} is a value that is made again for backward")
         else:
             self._type(task, image, type)
 
@@ -223,11 +244,15 @@ class BlockTrace:
             return
         summed = bool(operand.unreduced)
         values = [v for v in (meaning.uses if backward else [meaning.value]) if v is not None]
-        values = [v for v in values if self._at_border(meaning, v, summed, backward)]
+        values = [v for v in values if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
         if not values or not self.collectives:
-            self.findings.refuse("R5", task, f"the collective '{dist.name_of(task)}' is at no border of a tensor-parallel region")
+            what = "is at no border of a tensor-parallel region, or its border has one already"
+            self.findings.refuse("R5", task, f"the collective '{dist.name_of(task)}' {what}")
             return
-        value = values[0]
+        named = [v for v in values if self._layer(task) in collective_names(self._border(v, summed != backward), summed != backward)]
+        value = (named or values)[0]
+        self.done.add((value, summed, phase))
+        self._comes_from(task, self._border(value, summed != backward), bool(named))
         scattered = self.regions.sequence_parallel
         expected = ("dist.reduce_scatter" if scattered else "dist.all_reduce") if summed else "dist.all_gather"
         if task.name != expected:
@@ -235,6 +260,8 @@ class BlockTrace:
             return
         if again and not (self.needs.is_reduced_again(value) if summed else self.needs.is_gathered_again(value)):
             self.findings.refuse("R11", task, f"the collective '{dist.name_of(task)}' is repeated without need")
+        if again and meaning.again != (value.owner in self.needs.recomputed):
+            self.findings.refuse("R12", task, "a repeated collective reads what is computed again, or what is kept if nothing is")
         self._type(task, task.results[0], self.expected(value) if summed else whole(self.expected(value)))
         self.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
         sides = (result, operand) if backward else (operand, result)
@@ -244,6 +271,20 @@ class BlockTrace:
         self.borders.setdefault(self._layer(task), value)
         work = self.convention.activation_gradient(view) if backward else self.convention.forward(view)
         self._work(task, self.convention.repeated(work) if again else work)
+
+    def _border(self, value: Value, exit: bool) -> Operation:
+        """The operation that ends a region with the value, or the first that begins one with it."""
+        if exit:
+            assert isinstance(value.owner, Operation)
+            return value.owner
+        return first_of(self.model, (reader for reader, _ in self.needs.entering(value)))
+
+    def _comes_from(self, task: Operation, operation: Operation, named: bool) -> None:
+        """Lineage of a fork or a collective: the layer that it is called after, and the operation of the file."""
+        if not named:
+            self.findings.refuse("R1", task, f"'{self._layer(task)}' is not what belongs to '{layer_of(operation)}'")
+        if dist.text_of(task, "source") != origin_of(operation):
+            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' comes from '{origin_of(operation)}' of the model")
 
     def _at_border(self, meaning: Meaning, value: Value, summed: bool, backward: bool) -> bool:
         """Whether a value may be reduced, or gathered, here."""
@@ -279,9 +320,15 @@ class BlockTrace:
         for value in candidates:
             parts = [m.uses[value][n] for m, n in zip(meanings, before, strict=True)]
             union = frozenset().union(*parts)
-            if sum(map(len, parts)) == len(union) and (union == self.needs.uses(value) or union == self.needs.entering(value)):
+            whole = union == self.needs.uses(value) or union == self.needs.entering(value)
+            if whole and len(parts) > 1 and sum(map(len, parts)) == len(union) and (value, union) not in self.done:
+                self.done.add((value, union))
                 if len(task.results) == 1:
+                    reader = first_of(self.model, (o for o, _ in union))
+                    self._comes_from(task, reader, self._layer(task) in fork_names(value, reader))
                     self._fork_result(task, value, union)
+                else:
+                    self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
                 return
         self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
 
@@ -299,13 +346,16 @@ class BlockTrace:
         self.views[self._layer(task)] = view
         if uses == self.needs.entering(value):
             self.entries.add(self._layer(task))
-        self._work(task, self.convention.activation_gradient(view))
+        self._numbers(task, self.convention.activation_gradient(view), ZERO, ZERO)
 
     def _activation_gradient(self, task: Operation, operation: Operation) -> None:
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         view = self.views.get(layer_of(operation))
         if view is None:
+            return
+        if self._is_alias(operation):
+            self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
         if not self._gradient_reads(task, operation, self.needs.reads(operation, False)):
             return
@@ -323,9 +373,14 @@ class BlockTrace:
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         view = self.views.get(layer_of(operation))
-        if view is None or not self._gradient_reads(task, operation, self.needs.reads(operation, True)):
+        forward = self.tasks.get((layer_of(operation), "forward"))
+        if view is None or forward is None:
             return
-        forward = self.tasks[layer_of(operation), "forward"]
+        if view.weights is ZERO:
+            self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
+            return
+        if not self._gradient_reads(task, operation, self.needs.reads(operation, True)):
+            return
         types = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
         tensors = tuple(reduced(t) for t in types if isinstance(t, TensorType))
         count = len(operation.operands)
@@ -373,7 +428,8 @@ class BlockTrace:
         found = [self.meanings.get(v, Meaning()).weight for v in task.operands]
         gradient = self.tasks.get((layer_of(operation), "weight_gradient"))
         expected = [(operation, index) for index in range(len(gradient.results))] if gradient is not None else None
-        if found != expected or dist.kind_of(task) != "adam":
+        self._results(task, [], None)
+        if found != expected or not expected or dist.kind_of(task) != "adam":
             self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
         self._numbers(task, self.convention.optimizer(view), view.weights, ZERO, "R9")
 

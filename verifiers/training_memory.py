@@ -30,26 +30,26 @@ class MemoryCheck:
 
     def run(self) -> None:
         """Judge every `dist.memory`, then their sums."""
-        rows = {text_of(o, "layer"): o for o in self.trace.block.body if o.name == "dist.memory"}
-        for layer, operation in self.trace.layers.items():
+        rows: dict[str, Operation] = {}
+        for row in self.trace.block.body:
+            if row.name == "dist.memory" and rows.setdefault(text_of(row, "layer"), row) is not row:
+                where = note("the first are here", rows[text_of(row, "layer")].span)
+                self.findings.refuse("R14", row, f"'{text_of(row, 'layer')}' has memory facts twice", where)
+        for layer in dict.fromkeys((*self.trace.layers, *self.trace.views)):
             if layer not in rows:
-                self.findings.refuse("R14", operation, f"'{layer}' has no memory facts")
+                where = self.trace.layers.get(layer, self.trace.block)
+                self.findings.refuse("R14", where, f"'{layer}' has no memory facts")
         for layer, row in rows.items():
             view = self.trace.views.get(layer)
             if layer in self.trace.layers and view is not None:
                 self._layer(row, view, self.charged[self.trace.layers[layer]])
             elif view is not None:
                 self._border(row, layer, view)
-            elif self._is_empty(row):
-                continue
+            elif layer in self.trace.layers:
+                continue  # it has no forward task, which is another rule's finding
             else:
                 self.findings.refuse("R14", row, f"'{layer}' is no layer of the block")
         self._sums(list(rows.values()))
-
-    @staticmethod
-    def _is_empty(row: Operation) -> bool:
-        facts = row.properties.get("facts")
-        return isinstance(facts, LayerMemory) and not facts.items() and not row.operands
 
     # --- what is kept
 
@@ -157,6 +157,7 @@ class MemoryCheck:
         convention = self.convention
         facts = row.properties.get("facts")
         if not isinstance(facts, LayerMemory):
+            self.findings.refuse("R14", row, f"the memory facts of '{layer}' are a #dist.memory<...>")
             return
         weighted = view.weights is not ZERO
         expected = LayerMemory(
@@ -182,7 +183,10 @@ class MemoryCheck:
             self.findings.refuse("R14", self.trace.block, "the block needs one dist.activations")
             return
         facts = found[0].properties.get("facts")
+        if text_of(found[0], "layer") != text_of(self.trace.model, "sym_name"):
+            self.findings.refuse("R14", found[0], f"the activations are those of '{text_of(self.trace.model, 'sym_name')}'")
         if not isinstance(facts, Activations):
+            self.findings.refuse("R14", found[0], "the activations of the block are a #dist.activations<...>")
             return
         working, stored = [], []
         for row in rows:

@@ -1,0 +1,57 @@
+"""The `bp` dialect: symbols with relations, numeric bindings, and the types and attributes that every level shares."""
+
+from bpir.dialects.bp.attributes import (
+    COMPONENTS,
+    NO_WORK,
+    ExprAttr,
+    RelationAttr,
+    Rewriting,
+    Symbolic,
+    TensorType,
+    Vector,
+    Work,
+    expressions_in,
+    factor_text,
+    product,
+    rewrite_attribute,
+    shape_text,
+    tensor,
+    work,
+)
+from bpir.dialects.bp.grammar import vector_action
+from bpir.dialects.bp.operations import Assume, Bind, Bindings, Names, Relations, Symbols, bindings_attribute
+from bpir.dialects.bp.table import SymbolTable, bindings_of, relations_attribute, relations_of, symbol_table
+
+STARTS = ("bp_shape_body",)
+
+__all__ = [
+    "COMPONENTS",
+    "NO_WORK",
+    "Assume",
+    "Bind",
+    "Bindings",
+    "ExprAttr",
+    "Names",
+    "RelationAttr",
+    "Relations",
+    "Rewriting",
+    "SymbolTable",
+    "Symbolic",
+    "Symbols",
+    "TensorType",
+    "Vector",
+    "Work",
+    "bindings_attribute",
+    "bindings_of",
+    "expressions_in",
+    "factor_text",
+    "product",
+    "relations_attribute",
+    "relations_of",
+    "rewrite_attribute",
+    "shape_text",
+    "symbol_table",
+    "tensor",
+    "vector_action",
+    "work",
+]

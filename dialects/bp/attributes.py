@@ -1,0 +1,244 @@
+"""Expressions, work and tensors as attributes and types: what every level shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+import attrs
+
+from bpir.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    Type,
+)
+from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.relations import Relation
+
+Rewriting = Callable[[Expr], Expr]
+
+
+class Symbolic(Attribute):
+    """An attribute that holds expressions: passes and verifiers see them without knowing the attribute."""
+
+    __slots__ = ()
+
+    def expressions(self) -> Iterable[Expr]:
+        """The expressions it holds."""
+        raise NotImplementedError
+
+    def rewritten(self, rewrite: Rewriting) -> Attribute:
+        """The same attribute with each expression rewritten."""
+        raise NotImplementedError
+
+    def body_text(self) -> str:
+        """What stands between `<` and `>`."""
+        raise NotImplementedError
+
+
+@attrs.frozen(eq=False)
+class ExprAttr(Symbolic):
+    """`#bp.expr<2*h*d>`: one exact expression of positive integer symbols."""
+
+    expr: Expr
+
+    def expressions(self) -> Iterable[Expr]:
+        return (self.expr,)
+
+    def rewritten(self, rewrite: Rewriting) -> Attribute:
+        return ExprAttr(rewrite(self.expr))
+
+    def body_text(self) -> str:
+        return self.expr.text
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"#bp.expr<{self.expr.text}>",)
+
+
+COMPONENTS = ("ops", "read", "write", "msg")
+
+
+class Vector(Symbolic):
+    """An attribute of named expressions in a fixed order; one that is zero is left out of the text."""
+
+    __slots__ = ()
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of the components, in order."""
+        return tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
+
+    @property
+    def components(self) -> tuple[Expr, ...]:
+        return tuple(getattr(self, name) for name in self.names())
+
+    def items(self) -> list[tuple[str, Expr]]:
+        """The names and values of the components that are not zero."""
+        return [(name, value) for name, value in zip(self.names(), self.components, strict=True) if value is not ZERO]
+
+    def expressions(self) -> Iterable[Expr]:
+        return self.components
+
+    def rewritten(self, rewrite: Rewriting) -> Attribute:
+        return type(self)(*map(rewrite, self.components))
+
+    def body_text(self) -> str:
+        return ", ".join(f"{name} = {value.text}" for name, value in self.items())
+
+
+@attrs.frozen(eq=False)
+class Work(Vector):
+    """`#bp.work<ops = ..., read = ..., write = ..., msg = ...>`: exact work of one task on one rank.
+
+    `ops` counts arithmetic operations (a multiply-add is 2), `read` and `write` bytes moved, `msg` the logical bytes of a
+    collective.
+    """
+
+    ops: Expr
+    read: Expr
+    write: Expr
+    msg: Expr
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"#bp.work<{self.body_text()}>",)
+
+
+NO_WORK = Work(ZERO, ZERO, ZERO, ZERO)
+
+
+def work(ops: Expr = ZERO, read: Expr = ZERO, write: Expr = ZERO, msg: Expr = ZERO) -> Work:
+    return Work(ops, read, write, msg)
+
+
+@attrs.frozen(eq=False)
+class RelationAttr(Symbolic):
+    """`#bp.relation<divides t, h>`, `<equal H, h*d>`, `<greater t, 1>`"""
+
+    kind: str
+    left: Expr
+    right: Expr
+
+    def expressions(self) -> Iterable[Expr]:
+        return (self.left, self.right)
+
+    def rewritten(self, rewrite: Rewriting) -> Attribute:
+        return RelationAttr(self.kind, rewrite(self.left), rewrite(self.right))
+
+    @property
+    def relation(self) -> Relation:
+        return Relation(self.kind, self.left, self.right)
+
+    def body_text(self) -> str:
+        return f"{self.kind} {self.left.text}, {self.right.text}"
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"#bp.relation<{self.body_text()}>",)
+
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]\d*")
+
+
+@attrs.frozen(eq=False)
+class TensorType(Type, Symbolic):
+    """`!bp.tensor<B x S@tensor x H, e, unreduced={tensor}>`: a tensor with symbolic dimensions.
+
+    `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element
+    in bytes, or
+    a builtin type; `unreduced` names the mesh axes over which the value is still a partial sum.
+    """
+
+    dims: tuple[Expr, ...]
+    axes: tuple[tuple[str, ...], ...]
+    element: Expr | Type
+    unreduced: tuple[str, ...] = ()
+
+    @property
+    def element_bytes(self) -> Expr:
+        """The bytes of one element (an exact fraction for types narrower than a byte)."""
+        if isinstance(self.element, Expr):
+            return self.element
+        digits = re.search(r"\d+", self.element.text.removeprefix("bf").removeprefix("tf"))
+        return constant({"tf32": 32}.get(self.element.text, int(digits.group()) if digits else 64)) / 8
+
+    @property
+    def elements(self) -> Expr:
+        """The number of elements of the whole tensor."""
+        return product(self.dims)
+
+    def local_dims(self, mesh: Mapping[str, Expr]) -> tuple[Expr, ...]:
+        """The dimensions of one rank's part on a mesh, given as axis sizes by name."""
+        return tuple(dim / product(mesh[axis] for axis in axes) if axes else dim for dim, axes in zip(self.dims, self.axes, strict=True))
+
+    def local(self, mesh: Mapping[str, Expr]) -> TensorType:
+        """One rank's part as a tensor of its own."""
+        return tensor(self.local_dims(mesh), self.element)
+
+    @property
+    def bytes(self) -> Expr:
+        """The bytes of the whole tensor."""
+        return self.elements * self.element_bytes
+
+    def expressions(self) -> Iterable[Expr]:
+        return (*self.dims, self.element) if isinstance(self.element, Expr) else self.dims
+
+    def rewritten(self, rewrite: Rewriting) -> TensorType:
+        element = rewrite(self.element) if isinstance(self.element, Expr) else self.element
+        return TensorType(tuple(map(rewrite, self.dims)), self.axes, element, self.unreduced)
+
+    def body_text(self) -> str:
+        element = self.element.text if isinstance(self.element, Type) else factor_text(self.element)
+        unreduced = f", unreduced={{{', '.join(self.unreduced)}}}" if self.unreduced else ""
+        return f"{shape_text(self.dims, self.axes)}, {element}{unreduced}"
+
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"!bp.tensor<{self.body_text()}>",)
+
+
+def tensor(dims: Iterable[Expr], element: Expr | Type) -> TensorType:
+    """An unsharded tensor."""
+    dims = tuple(dims)
+    return TensorType(dims, ((),) * len(dims), element, ())
+
+
+def product(factors: Iterable[Expr]) -> Expr:
+    result = ONE
+    for factor in factors:
+        result = result * factor
+    return result
+
+
+def factor_text(expr: Expr) -> str:
+    """The text of an expression as one dimension: in parentheses unless it is one symbol or number."""
+    text = expr.text
+    return text if re.fullmatch(r"\w+", text) else f"({text})"
+
+
+def shape_text(dims: Iterable[Expr], axes: Iterable[tuple[str, ...]] = ()) -> str:
+    sizes = [factor_text(dim) for dim in dims]
+    marks = ["".join("@" + axis for axis in names) for names in axes] or [""] * len(sizes)
+    return " x ".join(size + mark for size, mark in zip(sizes, marks, strict=True))
+
+
+def rewrite_attribute(attribute: Attribute, rewrite: Rewriting) -> Attribute:
+    """The attribute with every expression in it rewritten, inside arrays and dictionaries too."""
+    if isinstance(attribute, Symbolic):
+        return attribute.rewritten(rewrite)
+    if isinstance(attribute, ArrayAttr):
+        return ArrayAttr(tuple(rewrite_attribute(v, rewrite) for v in attribute.values))
+    if isinstance(attribute, DictAttr):
+        return DictAttr(tuple((k, rewrite_attribute(v, rewrite)) for k, v in attribute.entries))
+    return attribute
+
+
+def expressions_in(attribute: Attribute) -> Iterable[Expr]:
+    """Every expression in the attribute, inside arrays and dictionaries too."""
+    if isinstance(attribute, Symbolic):
+        yield from attribute.expressions()
+    elif isinstance(attribute, ArrayAttr):
+        for value in attribute.values:
+            yield from expressions_in(value)
+    elif isinstance(attribute, DictAttr):
+        for _, value in attribute.entries:
+            yield from expressions_in(value)

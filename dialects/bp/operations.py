@@ -1,0 +1,144 @@
+"""The operations of the `bp` dialect: symbols with relations, assumptions, numeric bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp.attributes import IDENTIFIER, RelationAttr
+from bpir.ir.attributes import (
+    I64,
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    IntegerAttr,
+    StringAttr,
+)
+from bpir.ir.declaration import (
+    Fragment,
+    OperationDeclaration,
+    ParseContext,
+    Piece,
+    Report,
+)
+from bpir.ir.diagnostic import Span, fail
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, Property, alternative, strings
+
+
+@attrs.frozen(eq=False)
+class Relations(Property):
+    """`H = h * d, t | h, t > 1`: an array of relations."""
+
+    name: str = "relations"
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "bp_relations", lambda c, v, s: ArrayAttr(tuple(v[0])))
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, ArrayAttr)
+        yield ", ".join(v.relation.text for v in attribute.values if isinstance(v, RelationAttr))
+
+
+@attrs.frozen(eq=False)
+class Names(Property):
+    """`B, S, H`: an array of symbol names."""
+
+    name: str = "symbols"
+
+    def fragment(self, rule: str) -> Fragment:
+        return Fragment(
+            f'{rule}: word ("," word)* -> {rule}_is\n',
+            {rule + "_is": lambda c, v, s: ArrayAttr(tuple(StringAttr(name) for name in v))},
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield ", ".join(strings(attribute))
+
+
+@attrs.frozen(eq=False)
+class Bindings(Property):
+    """`H = 12288, F = 49152`: names with positive integers."""
+
+    name: str = "bindings"
+
+    def fragment(self, rule: str) -> Fragment:
+        return Fragment(
+            f'{rule}: {rule}_item ("," {rule}_item)* -> {rule}_is\n{rule}_item: word "=" integer -> {rule}_item\n',
+            {rule + "_is": _bindings_action, rule + "_item": lambda c, v, s: (v[0], v[1], s)},
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        assert isinstance(attribute, DictAttr)
+        yield ", ".join(f"{k} = {v.value}" for k, v in attribute.entries if isinstance(v, IntegerAttr))
+
+
+def _bindings_action(context: ParseContext, values: list[Any], span: Span) -> DictAttr:
+    found: dict[str, Attribute] = {}
+    for name, value, place in values:
+        if name in found:
+            raise fail(f"symbol '{name}' is bound twice", place)
+        if not 0 < value < 2**63:
+            raise fail(f"symbol '{name}' must be bound to a positive 64-bit integer, not {str(value)[:40]}", place)
+        found[name] = IntegerAttr(value, I64)
+    return bindings_attribute({k: v.value for k, v in found.items() if isinstance(v, IntegerAttr)})
+
+
+def bindings_attribute(numbers: Mapping[str, int]) -> DictAttr:
+    return DictAttr(tuple((name, IntegerAttr(numbers[name], I64)) for name in sorted(numbers)))
+
+
+class Symbols(OperationDeclaration):
+    """Declares symbols, each a positive integer, and relations between them: `bp.symbols H, h, d where H = h * d`.
+
+    Relations are `a = b`, `a | b` (a divides b) and `a > b`. Proofs use them; only `canonicalize` rewrites by them.
+    """
+
+    name = "bp.symbols"
+    syntax = (Names(), Clause("where", (Relations(),), line=False))
+    required = ("symbols",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        seen = set()
+        names = operation.properties.get("symbols")
+        if not isinstance(names, ArrayAttr) or len(strings(names)) != len(names.values):
+            report.error(operation, "'symbols' must be an array of strings")
+        _check_relations(operation, report)
+        for name in strings(names):
+            if not IDENTIFIER.fullmatch(name):
+                report.error(operation, f"'{name}' can't be a symbol: a symbol is a word of letters, digits and underscores")
+            if name in seen:
+                report.error(operation, f"symbol '{name}' is declared twice")
+            seen.add(name)
+
+
+def _check_relations(operation: Operation, report: Report) -> None:
+    relations = operation.properties.get("relations", ArrayAttr(()))
+    if not isinstance(relations, ArrayAttr) or not all(isinstance(v, RelationAttr) for v in relations.values):
+        report.error(operation, "'relations' must be an array of #bp.relation<...>")
+
+
+class Assume(OperationDeclaration):
+    """Records what a derivation assumed and no declaration says: `bp.assume t > 1, 8 | h`; checked when numbers are bound."""
+
+    name = "bp.assume"
+    syntax = (Relations(),)
+    required = ("relations",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        _check_relations(operation, report)
+
+
+class Bind(OperationDeclaration):
+    """Gives symbols numbers: `bp.bind H = 12288, h = 96`. `bind-symbols` puts them in; until then texts stay symbolic."""
+
+    name = "bp.bind"
+    syntax = (Bindings(),)
+    required = ("bindings",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        bindings = operation.properties.get("bindings")
+        if not isinstance(bindings, DictAttr) or not all(isinstance(v, IntegerAttr) and v.value > 0 for _, v in bindings.entries):
+            report.error(operation, "bindings must be positive integers")

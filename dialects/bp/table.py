@@ -1,0 +1,73 @@
+"""What the `bp` operations of a module say about its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from bpir.dialects.bp.attributes import (
+    RelationAttr,
+)
+from bpir.ir.attributes import (
+    ArrayAttr,
+    DictAttr,
+    IntegerAttr,
+)
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts, Relation
+from bpir.ir.syntax import strings
+
+
+@attrs.frozen(eq=False)
+class SymbolTable:
+    """What the `bp` operations of a module say: the declared names, the relations, the bound numbers."""
+
+    names: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    bindings: Mapping[str, int]
+    assumptions: tuple[Relation, ...]
+
+    @property
+    def facts(self) -> Facts:
+        """Everything: relations, assumptions and numbers."""
+        return Facts((*self.relations, *self.assumptions), dict(self.bindings))
+
+    @property
+    def declared_facts(self) -> Facts:
+        """The declared relations alone."""
+        return Facts(self.relations, {})
+
+
+def symbol_table(module: Operation) -> SymbolTable:
+    names: dict[str, None] = {}
+    relations: list[Relation] = []
+    assumptions: list[Relation] = []
+    bindings: dict[str, int] = {}
+    for operation in module.body:
+        if operation.name == "bp.symbols":
+            names.update(dict.fromkeys(strings(operation.properties.get("symbols"))))
+            relations.extend(relations_of(operation))
+        elif operation.name == "bp.assume":
+            assumptions.extend(relations_of(operation))
+        elif operation.name == "bp.bind":
+            bindings.update(bindings_of(operation))
+    return SymbolTable(tuple(names), tuple(relations), bindings, tuple(assumptions))
+
+
+def relations_of(operation: Operation) -> list[Relation]:
+    attribute = operation.properties.get("relations")
+    if not isinstance(attribute, ArrayAttr):
+        return []
+    return [v.relation for v in attribute.values if isinstance(v, RelationAttr)]
+
+
+def bindings_of(operation: Operation) -> dict[str, int]:
+    attribute = operation.properties.get("bindings")
+    if not isinstance(attribute, DictAttr):
+        return {}
+    return {k: v.value for k, v in attribute.entries if isinstance(v, IntegerAttr)}
+
+
+def relations_attribute(relations: Iterable[Relation]) -> ArrayAttr:
+    return ArrayAttr(tuple(RelationAttr(r.kind, r.left, r.right) for r in relations))
