@@ -1,6 +1,6 @@
 """Writes files to measure on: generic operations of about 250 bytes with work attributes, and custom-form plans of repeated blocks.
 
-    python benchmarks/generate.py generic 10000 [--distinct]    python benchmarks/generate.py model 100
+python benchmarks/generate.py generic 10000 [--distinct]    python benchmarks/generate.py model 100
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ def generic(count: int, distinct: bool) -> str:
     lines = ['%0 = "ext.input"() : () -> !ext.tensor<B, S, H>']
     for index in range(1, count):
         formula = index if distinct else index % 100
-        work = (
-            f"ops = {2 * formula + 2}*B*S*H*d*h/t + {formula + 3}*B*S*h/t, read = {formula + 1}*B*S*H*e + H*d*e*h/t, "
-            f"write = B*S*d*e*h/t"
-        )
+        work = f"ops = {2 * formula + 2}*B*S*H*d*h/t + {formula + 3}*B*S*h/t, read = {formula + 1}*B*S*H*e + H*d*e*h/t, write = B*S*d*e*h/t"
         lines.append(
             f'%{index} = "ext.task"(%{index - 1}) {{axis = "tensor", index = {index % 64} : i64, layer = "block.{index % 24}.mlp", '
             f"phase = @forward, work = #bp.work<{work}>}} : (!ext.tensor<B, S, H>) -> !ext.tensor<B, S, H>"

@@ -173,6 +173,11 @@ class Word(_String):
         assert isinstance(attribute, StringAttr)
         yield attribute.value
 
+    def expected(self, attribute: Attribute) -> str:
+        if self.choices and isinstance(attribute, StringAttr) and attribute.value not in self.choices:
+            return "one of " + ", ".join(self.choices)
+        return super().expected(attribute)
+
 
 @attrs.frozen(eq=False)
 class References(Property):

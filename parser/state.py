@@ -272,11 +272,7 @@ class ParserState:
     def close_region(self) -> RegionScope:
         """Leave a region: labels must be defined by now, and names defined in it are forgotten."""
         scope = self.regions.pop()
-        for label, offset in scope.label_uses.items():
-            raise fail(
-                f"use of undefined block '{label}'{suggestion(label, set(scope.blocks) - set(scope.label_uses))}",
-                self.span(offset, offset + len(label)),
-            )
+        self._check_labels(scope)
         if scope.isolated:
             self._report_undeclared()
             self.names = self.outer_names.pop()
@@ -291,6 +287,13 @@ class ParserState:
                 del names[name]
         self.current = scope.declaration
         return scope
+
+    def _check_labels(self, scope: RegionScope) -> None:
+        for label, offset in scope.label_uses.items():
+            raise fail(
+                f"use of undefined block '{label}'{suggestion(label, set(scope.blocks) - set(scope.label_uses))}",
+                self.span(offset, offset + len(label)),
+            )
 
     def _report_undeclared(self) -> None:
         scope = self.names
@@ -344,6 +347,7 @@ class ParserState:
         Raises:
             DiagnosticError: with every use of an undeclared value and of an undefined location alias.
         """
+        self._check_labels(self.regions[-1])
         self._report_undeclared()
         self._resolve_locations()
         if self.unresolved:

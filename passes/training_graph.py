@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Local, ModelOperation, group_of, layer_of
+from bpir.dialects.model.base import Local, ModelOperation, free_name, group_of, layer_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.decompose import origin_of
 from bpir.dialects.model.sharding import Regions, partial, whole
@@ -182,10 +182,7 @@ class Graph:
         return self.regions.parallel and bool(self.regions.axes)
 
     def _free(self, name: str, operation: Operation) -> str:
-        if name in self.names:
-            name = f"{layer_of(operation)}.{name.rpartition('.')[2]}"
-        self.names.add(name)
-        return name
+        return free_name(name, layer_of(operation), self.names)
 
     def _layer(
         self,

@@ -20,7 +20,8 @@ from bpir.verifiers import boundary
 from bpir.verifiers import module as structure
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = tuple(sorted(path.stem for path in (ROOT / "examples").glob("*.bpir")))
+EXAMPLES = tuple(sorted(path.stem for path in (ROOT / "examples").glob("*.bpir") if not path.stem.endswith("_training")))
+"""The examples of inference; those of training end in `_training`."""
 DATA = Path(__file__).parent / "data"
 
 UNDECIDED = "max(3*B*S*c - B**3 - S**3 - c**3, 0)"

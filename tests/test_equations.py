@@ -6,8 +6,6 @@ if either side changes alone. What the names stand for is in `equation_meanings.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -15,7 +13,6 @@ from typing import Any
 
 import pytest
 from equation_meanings import MEANINGS, meanings
-from support import ROOT
 
 from bpir.dialects.model import conventions, elementwise, linear
 from bpir.dialects.model.base import ModelOperation

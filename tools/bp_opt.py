@@ -40,14 +40,14 @@ OPTIONS = [
     ),
     Option("list-passes", help="show the passes, their levels and options"),
     Option("show-dialects", help="show the dialects"),
-    Option("explain", value="NAME", help="show the documentation of a pass or an operation"),
+    Option("explain", value="NAME", help="show the documentation of a pass, an operation, an equation or a rule"),
 ]
 
 
 def body(arguments: Arguments) -> int:
     """Answer a question about the tool, or process the input."""
     if arguments.flag("list-passes") or arguments.flag("show-dialects") or arguments.value("explain") is not None:
-        write_output(_answer(arguments), arguments.value("o"))
+        write_output(_answer(arguments).encode().decode("latin-1"), arguments.value("o"))  # formulas are UTF-8
         return 0
     path = only_file(arguments)
     run = _Run(arguments)
@@ -70,7 +70,9 @@ def _answer(arguments: Arguments) -> str:
         return listing.list_passes()
     if arguments.flag("show-dialects"):
         return listing.show_dialects()
-    return listing.explain(arguments.value("explain") or "")
+    from bpir.tools.explain import explain
+
+    return explain(arguments.value("explain") or "")
 
 
 class _Run:

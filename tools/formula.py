@@ -315,7 +315,11 @@ def _show_product(factors: tuple[tuple[str, Node], ...]) -> str:
 
 def _is_word(node: Node) -> bool:
     """Whether what is shown needs a blank between it and a letter."""
-    return isinstance(node, Call | BigSum) or (isinstance(node, Name) and (len(node.base) > 1 or "_" in _show_name(node)))
+    if isinstance(node, Power):
+        return _is_word(node.base)
+    if isinstance(node, Call):
+        return node.function in ("max", "min")
+    return isinstance(node, BigSum) or (isinstance(node, Name) and (len(node.base) > 1 or "_" in _show_name(node)))
 
 
 def _tight(node: Node, below: bool = False) -> str:

@@ -1,12 +1,10 @@
-"""`--list-passes`, `--show-dialects` and `--explain`: what the tool knows, read from the declarations."""
+"""`--list-passes` and `--show-dialects`: what the tool knows, read from the declarations."""
 
 from __future__ import annotations
 
 import inspect
 
 from bpir import dialects, passes
-from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
-from bpir.ir.diagnostic import fail, suggestion
 from bpir.passes.base import Pass, options
 
 
@@ -38,32 +36,7 @@ def show_dialects() -> str:
     return "Available Dialects: " + ", ".join(_dialects()) + "\n"
 
 
-def explain(name: str) -> str:
-    """The documentation of a pass or an operation.
-
-    Raises:
-        DiagnosticError: there is neither a pass nor an operation of the name.
-    """
-    if name in passes.PASSES:
-        return _explain_pass(name)
-    _dialects()
-    if name in DECLARATIONS:
-        return f"{name} (operation)\n\n{documentation(type(DECLARATIONS[name]))}\n"
-    known = [*passes.PASSES, *DECLARATIONS]
-    raise fail(f"there is no pass and no operation '{name}'" + suggestion(name, known))
-
-
-def _explain_pass(name: str) -> str:
-    cls = passes.load_pass(name)
-    lines = [f"{name} (pass, {levels(cls)}, {cls.__name__})", "", documentation(cls)]
-    known = options(cls)
-    if known:
-        width = max(len(o.spelling) for o in known.values()) + 2
-        lines += ["", "Options:", *(f"  {o.spelling:<{width}}{o.help}" for o in known.values())]
-    return "\n".join(lines) + "\n"
-
-
-def documentation(cls: type[Pass] | type[OperationDeclaration]) -> str:
+def documentation(cls: type[Pass]) -> str:
     """The docstring of the class itself, without its indentation."""
     return inspect.cleandoc(cls.__dict__.get("__doc__") or "(not documented)")
 

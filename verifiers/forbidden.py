@@ -62,8 +62,8 @@ FORBIDDEN = {
 def verify(module: Operation) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
-    F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots, underscores and digits, so that `hw.device`, `device_id` and `launch_time` are
-    found.
+    F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots, underscores
+    and digits, so that `hw.device`, `device_id` and `launch_time` are found.
     """
     found = []
     for operation in module.walk():

@@ -39,8 +39,11 @@ def verify_kept(
     allowed = set(assumable)
     for key, operation in kept.items():
         if key in written:
-            if operation.properties != written[key].properties and f"{key[0]} @{key[1]}" not in overridable:
-                where = note("it stands here in the source", written[key].span)
+            before = written[key]
+            if operation.properties != before.properties and not (
+                f"{key[0]} @{key[1]}" in overridable and _overrides(operation, before)
+            ):
+                where = note("it stands here in the source", before.span)
                 findings.refuse(rule, operation, f"'{key[0]} @{key[1]}' differs from the source", where)
         elif operation.name == "bp.assume":
             for relation in relations_of(operation):
@@ -48,6 +51,12 @@ def verify_kept(
                     findings.refuse(rule, operation, f"the derivation has no reason to assume '{relation.text}'")
         elif f"{key[0]} @{key[1]}" not in overridable:
             findings.refuse(rule, operation, f"'{key[0]}' is not in the source")
+
+
+def _overrides(operation: Operation, before: Operation) -> bool:
+    """Whether only fields differ, and none is lost: an option gives a field another value, or a value where it had none."""
+    others = {**before.properties, **operation.properties, "fields": None} == {**operation.properties, "fields": None}
+    return others and operation.properties.keys() == before.properties.keys() and fields_of(before).keys() <= fields_of(operation).keys()
 
 
 def _inputs(module: Operation) -> dict[tuple[str, ...], Operation]:

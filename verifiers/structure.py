@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bpir.ir.attributes import StringAttr
 from bpir.ir.declaration import DECLARATIONS, Report
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
 from bpir.verifiers.dominance import check_dominance
 
@@ -38,6 +38,11 @@ def _check_operation(operation: Operation, report: Report) -> None:
     for name in declaration.required:
         if name not in operation.properties:
             report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    if declaration.syntax is not None:
+        known = {*declaration.required, *declaration.optional, *(name for part in declaration.syntax for name in part.names())}
+        for name in operation.properties:
+            if name not in known:
+                report.error(operation, f"'{operation.name}' has no property '{name}'{suggestion(name, known)}")
     for part in declaration.syntax or ():
         for name, expected in part.wrong(operation.properties):
             report.error(operation, f"'{name}' of '{operation.name}' must be {expected}, not {operation.properties[name]}")

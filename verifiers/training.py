@@ -58,6 +58,7 @@ class Training:
         overridable: set[str] = set()
         assumable: set[Relation] = set()
         seen: set[str] = set()
+        used: set[Attribute | None] = set()
         for block in top_level(self.target):
             if block.name != "dist.block":
                 continue
@@ -67,6 +68,7 @@ class Training:
                 self.findings.refuse("R16", block, f"the block comes from '{name}', which {what}")
                 continue
             seen.add(name)
+            used.add(block.properties.get("mesh"))
             for kind in ("workload", "strategy"):
                 reference = block.properties.get(kind)
                 if isinstance(reference, SymbolRefAttr):
@@ -75,6 +77,9 @@ class Training:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
+        for mesh in top_level(self.target):
+            if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
+                self.findings.refuse("R15", mesh, f"no block is on the mesh @{symbol_of(mesh)}")
         verify_kept(self.findings, "R15", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
@@ -87,6 +92,10 @@ class Training:
             self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
+        contradiction = _contradiction(strategy)
+        if contradiction:
+            self.findings.refuse("R15", block, f"the strategy contradicts itself: {contradiction}")
+            return set()
         choices = _choices(strategy, degree, parallel)
         convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices)
         try:
@@ -102,17 +111,25 @@ class Training:
         return self._allowed(decomposed, block, regions, choices, trace)
 
     def _allowed(self, model: Operation, block: Operation, regions: Regions, choices: Choices, trace: BlockTrace) -> set[Relation]:
+        """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
-        allowed: set[Relation] = set()
-        for axis in regions.axes if regions.parallel else ():
-            allowed.add(Relation("divides", degree, symbol(axis)))
-            if not self.findings.facts.divides(degree, symbol(axis)).proved:
-                self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
+        facts = self.findings.facts
+        shares = [(degree, symbol(axis), "R4", "which is sharded") for axis in (regions.axes if regions.parallel else ())]
         if choices.sequence_parallel:
-            allowed.add(Relation("divides", degree, input_axis(model, TOKEN_RANK - 1)))
+            shares.append((degree, input_axis(model, TOKEN_RANK - 1), "R4", "which is sharded"))
+        if trace.convention.name == "standard":  # Calculon's shares may be fractions
+            shares += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
+        for divisor, size, rule, what in shares:
+            if not facts.divides(divisor, size).proved:
+                self.findings.refuse(rule, block, f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume")
+        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in shares}
         if regions.parallel:
             allowed.add(Relation("greater", degree, ONE))
-        return allowed | {Relation("divides", choices.shards, weights) for weights in trace.weights}
+            if not facts.greater(degree, ONE).proved:
+                self.findings.refuse(
+                    "R15", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume"
+                )
+        return allowed
 
     def _mesh(self, block: Operation) -> dict[str, Expr]:
         reference = block.properties.get("mesh")
@@ -120,6 +137,18 @@ class Training:
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 return dict(mesh_entries(operation.properties.get("axes")))
         return {}
+
+
+def _contradiction(strategy: Mapping[str, Attribute]) -> str:
+    """Which of its choices exclude each other; empty if none do."""
+    words = {name: as_word(strategy.get(name)) for name in ("all_gather_redo", "communication", "recompute", "optimizer_sharding")}
+    if words["all_gather_redo"] == "true" and words["communication"] != "reduce_scatter_all_gather":
+        return "all_gather_redo gathers shards of the sequence again, and there are none"
+    if words["all_gather_redo"] == "true" and words["recompute"] == "full":
+        return "all_gather_redo keeps a shard, and recompute = full keeps none"
+    if words["optimizer_sharding"] == "true" and as_expr(strategy.get("data")) is None:
+        return "optimizer_sharding shards over data-parallel ranks, and nothing says how many"
+    return ""
 
 
 def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) -> Choices:

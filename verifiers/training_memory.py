@@ -33,8 +33,8 @@ class MemoryCheck:
         rows: dict[str, Operation] = {}
         for row in self.trace.block.body:
             if row.name == "dist.memory" and rows.setdefault(text_of(row, "layer"), row) is not row:
-                where = note("the first are here", rows[text_of(row, "layer")].span)
-                self.findings.refuse("R14", row, f"'{text_of(row, 'layer')}' has memory facts twice", where)
+                first = note("the first are here", rows[text_of(row, "layer")].span)
+                self.findings.refuse("R14", row, f"'{text_of(row, 'layer')}' has memory facts twice", first)
         for layer in dict.fromkeys((*self.trace.layers, *self.trace.views)):
             if layer not in rows:
                 where = self.trace.layers.get(layer, self.trace.block)

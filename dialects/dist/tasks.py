@@ -289,9 +289,12 @@ class MemoryFacts(OperationDeclaration):
     )
 
     def verify(self, operation: Operation, report: Report) -> None:
-        for word in strings(operation.properties.get("dropped")):
+        words = strings(operation.properties.get("dropped"))
+        for word in words:
             if word not in DROPPED:
                 report.error(operation, f"unknown word '{word}', expected one of: {', '.join(DROPPED)}")
+        if len(set(words)) != len(words):
+            report.error(operation, "a word of 'dropped' is said twice")
 
 
 class Memory(MemoryFacts):

@@ -174,6 +174,15 @@ def group_of(layer: str) -> str:
     return layer.rpartition(".")[0] or layer
 
 
+def free_name(name: str, layer: str, taken: set[str]) -> str:
+    """The derived name, or one made from the layer's own where the file, or an earlier derivation, has taken it; taken from now on."""
+    part = name.rpartition(".")[2]
+    while name in taken:
+        name = layer = f"{layer}.{part}"
+    taken.add(name)
+    return name
+
+
 def tensor_type(operation: Operation, value: Value) -> TensorType:
     """The type of a value, which must be a tensor with its token axes."""
     if not isinstance(value.type, TensorType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.base import group_of, layer_of
+from bpir.dialects.model.base import free_name, group_of, layer_of
 from bpir.dialects.model.linear import shape_attribute, shapes_of
 from bpir.dialects.model.phases import context_axis, input_axis
 from bpir.dialects.model.sharding import lone_symbol
@@ -34,6 +34,7 @@ class _Decomposition:
         self.values: dict[Value, Value] = {}
         self.out: list[Operation] = []
         self.substitution = dict(substitution)
+        self.names = {layer_of(operation) for operation in block.body}
         context, token = context_axis(block), input_axis(block, 1)
         if context is not None and context is not token:
             name = lone_symbol(context)
@@ -61,6 +62,8 @@ class _Decomposition:
 
     def _operation(self, operation: Operation) -> None:
         operands = [self.values[v] for v in operation.operands]
+        if operation.name == "model.attention" or len(operation.results) > 1:
+            self.names.discard(layer_of(operation))  # its parts may take it
         if operation.name == "model.kv_append":
             self.values.update(zip(operation.results, operands, strict=True))
         elif operation.name == "model.attention":
@@ -83,18 +86,22 @@ class _Decomposition:
         for reader in self.block.body:
             if reader.name in ("model.attention", "model.kv_append") and result in reader.operands:
                 names = _PARTS if reader.name == "model.attention" else _PARTS[1:]
-                return f"{group_of(layer_of(operation))}.{names[reader.operands.index(result)]}"
-        return f"{layer_of(operation)}.{index}"
+                return self._free(names[reader.operands.index(result)], operation)
+        return free_name(f"{layer_of(operation)}.{index}", layer_of(operation), self.names)
+
+    def _free(self, part: str, operation: Operation) -> str:
+        """`attention.softmax`: the part of an operation, in its group."""
+        return free_name(f"{group_of(layer_of(operation))}.{part}", layer_of(operation), self.names)
 
     def _attention(self, operation: Operation, operands: list[Value]) -> Value:
         query, key, value = operands
-        group = group_of(layer_of(operation))
-        scores = self._add(operation, "batch_matmul", f"{group}.query_key", [query, key], {"transposed": UnitAttr()}, "scores")
-        probabilities = self._add(operation, "softmax", f"{group}.softmax", [scores], {}, "probabilities")
+        layer = self._free("query_key", operation)
+        scores = self._add(operation, "batch_matmul", layer, [query, key], {"transposed": UnitAttr()}, "scores")
+        probabilities = self._add(operation, "softmax", self._free("softmax", operation), [scores], {}, "probabilities")
         if "dropout" in operation.properties:
-            dropped = f"{group}.probability_dropout"
-            probabilities = self._add(operation, "dropout", dropped, [probabilities], {}, "dropped")
-        layer = f"{group}.probability_value"
+            layer = self._free("probability_dropout", operation)
+            probabilities = self._add(operation, "dropout", layer, [probabilities], {}, "dropped")
+        layer = self._free("probability_value", operation)
         return self._add(operation, "batch_matmul", layer, [probabilities, value], {}, operation.results[0].name)
 
     def _add(

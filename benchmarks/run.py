@@ -1,0 +1,163 @@
+"""The headline numbers, each as a ratio against a named peer measured in turn in the same run, beside the ratio recorded before.
+
+    python benchmarks/run.py [--large] [--runs 5] [--record]
+
+Peers are optional (PyPI `xdsl`, `bartiq`, Debian `mlir-19-tools`): a row whose peer is missing says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import generate
+import proving
+from measure import Run, in_turn, least, median, timed, tool
+
+RECORDED = Path(__file__).with_name("recorded.json")
+BP_OPT = tool("bp-opt") or "bp-opt"
+OURS = [BP_OPT, "--allow-unregistered-dialect", "--print-op-generic"]
+
+
+class Table:
+    """Prints a row for each ratio: now, recorded, and the bound it is to keep."""
+
+    def __init__(self) -> None:
+        self.recorded: dict[str, float] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+        self.found: dict[str, float] = {}
+        print(f"{'what':<58}{'median':>9}{'best':>9}{'recorded':>10}   bound")
+
+    def row(self, what: str, ratio: float, best: float | None, bound: str) -> None:
+        before = f"{self.recorded[what]:.2f}" if what in self.recorded else "-"
+        self.found[what] = round(ratio, 3)
+        shown = f"{best:>9.2f}" if best is not None else f"{'':>9}"
+        print(f"{what:<58}{ratio:>9.2f}{shown}{before:>10}   {bound}", flush=True)
+
+    def missing(self, what: str, peer: str) -> None:
+        print(f"{what:<58}{'':>9}{'':>9}{'':>10}   not measured: {peer} is not installed", flush=True)
+
+
+def startup(table: Table, folder: Path, runs: int) -> None:
+    xdsl = tool("xdsl-opt")
+    small = folder / "generic-100.mlir"
+    small.write_text(generate.generic(100, False))
+    for what, ours, theirs, bound in (
+        ("bp-opt --help, time against xdsl-opt --help", [BP_OPT, "--help"], ["--help"], "<= 0.5"),
+        ("100 generic operations, time against xdsl-opt", [*OURS, str(small)], XDSL + [str(small)], "<= 0.6"),
+    ):
+        if xdsl is None:
+            table.missing(what, "xdsl")
+            continue
+        a, b = in_turn([ours, [xdsl, *theirs]], runs)
+        table.row(what, median(a) / median(b), least(a) / least(b), bound)
+
+
+XDSL = ["--allow-unregistered-dialect", "--print-op-generic"]
+
+
+def generic(table: Table, folder: Path, runs: int, counts: list[int]) -> None:
+    xdsl, mlir = tool("xdsl-opt"), tool("mlir-opt-19") or tool("mlir-opt")
+    for count in counts:
+        for distinct in (False, True):
+            path = folder / f"generic-{count}-{distinct}.mlir"
+            path.write_text(generate.generic(count, distinct))
+            name = f"{count // 1000}k generic operations" + (", every work distinct" if distinct else "")
+            few = max(3, runs // 2) if count > 10_000 else runs
+            if xdsl is not None:
+                a, b = in_turn([[*OURS, str(path)], [xdsl, *XDSL, str(path)]], few)
+                bound = ">= 1.5" if distinct else ">= 6"
+                table.row(f"{name}: operations/s against xDSL", median(b) / median(a), least(b) / least(a), bound)
+                if not distinct:
+                    ratio = median(a, "memory") / median(b, "memory")
+                    table.row(f"{name}: peak memory against xDSL", ratio, None, "<= 0.5 at 100k")
+            else:
+                table.missing(f"{name}: operations/s against xDSL", "xdsl")
+            if mlir is not None and not distinct:
+                a, b = in_turn([[*OURS, str(path)], [mlir, "--allow-unregistered-dialect", "--mlir-print-op-generic", str(path)]], few)
+                table.row(f"{name}: time against mlir-opt", median(a) / median(b), least(a) / least(b), "<= 7")
+            elif mlir is None and not distinct:
+                table.missing(f"{name}: time against mlir-opt", "mlir-19-tools")
+
+
+def growth(table: Table, folder: Path, counts: list[int]) -> None:
+    """Time and memory from a tenth to the whole of the largest file."""
+    largest = counts[-1]
+    if largest < 100_000:
+        print("growth from 10k to 100k: not measured without --large")
+        return
+    runs = [Run([*OURS, str(folder / f"generic-{count}-False.mlir")]) for count in (largest // 10, largest)]
+    table.row("100k against 10k operations: time", runs[1].cpu / runs[0].cpu, None, "<= 11")
+    table.row("100k against 10k operations: memory", runs[1].memory / runs[0].memory, None, "<= 10")
+
+
+def pipeline(table: Table, folder: Path) -> None:
+    """Training of many layers through distribution and planning, with every verification."""
+    seconds, tasks = [], []
+    options = ["--pass=distribute-training", "--pass=plan-training"]
+    start = min(Run([BP_OPT, "--version"]).cpu for _ in range(3))
+    for layers in (250, 500):
+        path = folder / f"model-{layers}.bpir"
+        path.write_text(generate.model(layers))
+        plan = folder / "plan.bpir"
+        run = Run([BP_OPT, str(path), *options, "-o", str(plan)])
+        seconds.append(run.cpu - start)
+        tasks.append(plan.read_text().count("plan.task @"))
+    table.row(f"{tasks[0]} tasks, distribution to plan: seconds over start-up", seconds[0], None, "<= 3 at 10k")
+    table.row(f"{tasks[1]} against {tasks[0]} tasks: time", seconds[1] / seconds[0], None, "<= 2.2")
+
+
+def verification(table: Table) -> None:
+    example = Path(__file__).parent.parent / "examples" / "transformer_block.bpir"
+    command = [BP_OPT, str(example), "--pass=distribute-training{tensor=t}", "--pass=plan-training", "--timing"]
+    report = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    share = next(line for line in report.splitlines() if "Verification:" in line)
+    table.row("verification: share of a training run", float(share.split(":")[1].split("%")[0]) / 100, None, "<= 0.4")
+
+
+def proofs(table: Table, runs: int) -> None:
+    ours, theirs = timed(proving.prove_ours, runs), timed(proving.prove_sympy, max(1, runs // 2))
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    table.row("1,000 conservation proofs against sympy.expand", ratio, min(theirs) / min(ours), ">= 20")
+    try:
+        compiled, evaluated = proving.bartiq()
+    except ImportError:
+        table.missing("totals of 3,000 tasks against bartiq compiling 1,000", "bartiq")
+        table.missing("1,000 exact evaluations against bartiq", "bartiq")
+        return
+    totals, values = timed(proving.totals, runs), timed(proving.evaluations, runs)
+    table.row("totals of 3,000 tasks against bartiq compiling 1,000", compiled / statistics.median(totals), None, ">= 100")
+    table.row("1,000 exact evaluations against bartiq", evaluated / statistics.median(values), None, ">= 100")
+
+
+def steps(table: Table, folder: Path, args: argparse.Namespace) -> Iterator[Callable[[], None]]:
+    counts = [10_000, 100_000] if args.large else [10_000]
+    yield lambda: startup(table, folder, args.runs)
+    yield lambda: generic(table, folder, args.runs, counts)
+    yield lambda: growth(table, folder, counts)
+    yield lambda: pipeline(table, folder)
+    yield lambda: proofs(table, args.runs)
+    yield lambda: verification(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--large", action="store_true", help="measure 100,000 operations too")
+    parser.add_argument("--runs", type=int, default=5, help="counted runs of each command")
+    parser.add_argument("--record", action="store_true", help="keep the ratios of this run to compare with")
+    args = parser.parse_args()
+    table = Table()
+    with tempfile.TemporaryDirectory() as name:
+        for step in steps(table, Path(name), args):
+            step()
+    if args.record:
+        RECORDED.write_text(json.dumps({**table.recorded, **table.found}, indent=2, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""The choices of a strategy: the same bytes from the file and from the command line, contradictions refused with their reason."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support import ROOT, example_text, read, replaced, run
+from support_training import options, refusal
+
+from bpir.dialects.bind import STRATEGY, WORKLOAD
+from bpir.ir.printer import print_module
+
+TEXT = example_text("transformer_block").replace("bp.symbols B,", "bp.symbols D, p, B,")
+STRATEGY_LINE = "bind.strategy @tp {tensor = t}"
+SYMBOLS_LINE = "bp.symbols D, p, B, S, c, H, F, h, d, t, e where t | h, t | F, t | H"
+GATHER = {"communication": "reduce_scatter_all_gather"}
+
+FIELDS: dict[str, list[dict[str, str]]] = {
+    "tensor": [{"tensor": value} for value in ("t", "1", "8")],
+    "pipeline": [{"pipeline": value} for value in ("p", "16")],
+    "data": [{"data": value} for value in ("D", "8")],
+    "communication": [{"communication": "all_reduce"}, GATHER],
+    "recompute": [{"recompute": value} for value in ("none", "attention", "full")],
+    "all_gather_redo": [{**GATHER, "all_gather_redo": value} for value in ("true", "false")],
+    "fused_activation": [{"fused_activation": value} for value in ("true", "false")],
+    "optimizer_sharding": [{"data": "D", "optimizer_sharding": value} for value in ("true", "false")],
+    "master_copy": [{"master_copy": value} for value in ("true", "false")],
+    "convention": [{"convention": value} for value in ("standard", "calculon")],
+}
+CHOICES = [(field, chosen) for field, values in FIELDS.items() for chosen in values]
+INERT = ("pipeline", "data")
+"""Fields that alone change nothing of the block: the stage that it stands in, and replicas of all of it."""
+
+
+def derived(text: str, *passes: str) -> str:
+    return print_module(run(read(text), *passes))
+
+
+def fields(chosen: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in {"tensor": "t", **chosen}.items())
+
+
+def in_file(chosen: dict[str, str], text: str = TEXT) -> str:
+    return replaced(text, (STRATEGY_LINE, f"bind.strategy @tp {{{fields(chosen)}}}"))
+
+
+def block_of(text: str) -> str:
+    """The distributed block without the strategy that its module names."""
+    return text[text.index("dist.mesh") :]
+
+
+def test_every_field_of_a_strategy_is_covered() -> None:
+    assert list(FIELDS) == [field.name for field in STRATEGY]
+    for field in STRATEGY:
+        assert {chosen[field.name] for chosen in FIELDS[field.name]} >= set(field.choices)
+
+
+@pytest.mark.parametrize(("field", "chosen"), CHOICES, ids=[f"{field}={chosen[field]}" for field, chosen in CHOICES])
+def test_a_choice_gives_the_same_bytes_from_the_file_and_from_the_command_line(field: str, chosen: dict[str, str]) -> None:
+    from_file = derived(in_file(chosen), "distribute-training", "plan-training")
+    from_command_line = derived(TEXT, f"distribute-training{{{options(chosen)}}}", "plan-training")
+    assert from_file == from_command_line
+    assert f"{field} = {chosen[field]}" in from_file
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_option_overrides_the_file_and_changes_the_result(field: str) -> None:
+    first, second = FIELDS[field][0], FIELDS[field][-1]
+    both = derived(in_file(first), f"distribute-training{{{options(second)}}}")
+    assert both == derived(in_file(second), "distribute-training")
+    plain = derived(in_file(first), "distribute-training")
+    assert both != plain
+    assert (block_of(both) == block_of(plain)) == (field in INERT)
+
+
+@pytest.mark.parametrize("chosen", [{"batch": "8"}, {"context": "1024"}, {"batch": "D", "context": "2*t"}, {"batch": "B"}])
+def test_a_workload_replaces_the_batch_and_the_token_axis(chosen: dict[str, str]) -> None:
+    assert {"batch", "context"} <= {field.name for field in WORKLOAD}
+    line = ", ".join(f"{name} = {value}" for name, value in chosen.items())
+    given = replaced(TEXT, (STRATEGY_LINE, f"bind.workload @train training {{{line}}}\n  {STRATEGY_LINE}"))
+    empty = replaced(TEXT, (STRATEGY_LINE, f"bind.workload @train training {{}}\n  {STRATEGY_LINE}"))
+    found = derived(given, "distribute-training")
+    assert found == derived(empty, f"distribute-training{{{options(chosen)}}}")
+    batch, tokens = chosen.get("batch", "B"), chosen.get("context", "S").replace("2*t", "(2*t)")
+    assert f"(%x: !bp.tensor<{batch} x {tokens} x H, e>, " in found
+    assert "%scores = dist.compute" in found and f"<{batch} x {tokens} x h@tensor x {tokens}, e>" in found
+    renamed = replaced(TEXT, ("!bp.tensor<B x S x H, e>", f"!bp.tensor<{batch} x {tokens} x H, e>"))
+    assert block_of(found).replace(" workload @train", "") == block_of(derived(renamed, "distribute-training"))
+
+
+DIVIDES = (SYMBOLS_LINE, "bp.symbols D, p, B, S, c, H, F, h, d, t, e")
+REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]] = {
+    "redo without a shard": (
+        (),
+        ("distribute-training{communication=all_reduce all_gather_redo=true}",),
+        "all_gather_redo gathers a sequence shard again, and communication = all_reduce shards no sequence",
+    ),
+    "redo of the default": (
+        ((STRATEGY_LINE, "bind.strategy @tp {tensor = t, all_gather_redo = true}"),),
+        ("distribute-training",),
+        "all_gather_redo gathers a sequence shard again",
+    ),
+    "redo and full": (
+        (),
+        ("distribute-training{communication=reduce_scatter_all_gather recompute=full all_gather_redo=true}",),
+        "all_gather_redo keeps a shard to gather again, and recompute = full keeps nothing: choose one",
+    ),
+    "shards of nothing": (
+        (),
+        ("distribute-training{optimizer_sharding=true}",),
+        "optimizer_sharding shards the optimizer over data-parallel ranks: say how many with 'data'",
+    ),
+    "heads that no relation divides": (
+        (DIVIDES,),
+        ("distribute-training",),
+        "can't prove that the tensor-parallel degree t divides h",
+    ),
+    "heads that a number does not divide": (
+        ((DIVIDES[0], DIVIDES[1] + "\n  bp.bind h = 96, F = 4096"),),
+        ("distribute-training{tensor=7}",),
+        "7 does not divide h (h = 96)",
+    ),
+    "a feed-forward axis that a number does not divide": (
+        ((DIVIDES[0], DIVIDES[1] + "\n  bp.bind h = 96, F = 4095"),),
+        ("distribute-training{tensor=2}",),
+        "2 does not divide F (F = 4095)",
+    ),
+    "tokens that the degree does not divide": (
+        (),
+        ("distribute-training{communication=reduce_scatter_all_gather}", "plan-training", "bind-symbols{S=1023 t=8}"),
+        "the numbers break the relation 't | S'",
+    ),
+    "tokens of a workload that the degree does not divide": (
+        (),
+        ("distribute-training{tensor=8 context=1023 communication=reduce_scatter_all_gather}",),
+        "the relation '8 | 1023' is false",
+    ),
+    "one rank where more were assumed": (
+        (),
+        ("distribute-training", "plan-training", "bind-symbols{t=1}"),
+        "the numbers break the relation 't > 1'",
+    ),
+    "weights that the shards do not divide": (
+        (),
+        ("distribute-training{tensor=1 data=8 optimizer_sharding=true}", "plan-training", "bind-symbols{H=4 h=1 d=3 F=8}"),
+        "the numbers break the relation '8 | H*d*h'",
+    ),
+    "a dead value": (
+        (("    %m = model.layer_norm", '    %dead = model.gelu "mlp.dead" %r\n    %m = model.layer_norm'),),
+        ("distribute-training",),
+        "the result of 'mlp.dead' reaches no result of the block, so it has no gradient: remove it, or run canonicalize",
+    ),
+    "a dead value of a region": (
+        (("    %n = model.layer_norm", '    %dead = model.linear "mlp.dead" %x : [F]\n    %n = model.layer_norm'),),
+        ("distribute-training",),
+        "the result of 'mlp.dead' reaches no result of the block",
+    ),
+    "scores of a sharded sequence": (
+        tuple((f'"attention.{name}" %n : [h x d]', f'"attention.{name}" %n : [8 x d]') for name in ("query", "key", "value")),
+        ("distribute-training{communication=reduce_scatter_all_gather}",),
+        "'attention.query_key' needs the axis S whole, and sequence parallelism shards it: use communication = all_reduce, or shard the heads",
+    ),
+    "a phase": (
+        ((STRATEGY_LINE, f"bind.workload @train training {{phase = decode}}\n  {STRATEGY_LINE}"),),
+        ("distribute-training",),
+        "training has no phase",
+    ),
+    "a batch axis that is a number": (
+        (("!bp.tensor<B x S x H, e>", "!bp.tensor<3 x S x H, e>"),),
+        ("distribute-training{batch=8}",),
+        "the batch axis is '3' and can't become '8'",
+    ),
+    "no degree": (
+        ((f"  {STRATEGY_LINE}\n", ""),),
+        ("distribute-training{recompute=full}",),
+        "distribution needs 'tensor'",
+    ),
+    "another kind of recomputation": (
+        (),
+        ("distribute-training{recompute=selective}",),
+        "option 'recompute' expects one of none, attention, full, found 'selective'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_contradicts_itself_is_refused_with_the_reason(name: str) -> None:
+    changes, passes, reason = REFUSED[name]
+    shown = refusal(lambda: run(read(replaced(TEXT, *changes)), *passes))
+    assert f"error: {reason}" in shown
+    assert "^" in shown or "is false" in shown  # it points at the place, if the text has one
+
+
+def test_under_calculon_a_share_may_be_a_fraction() -> None:
+    """`D | w` is a relation of the standard convention only."""
+    passes = ("distribute-training{tensor=1 data=8 optimizer_sharding=true convention=calculon}", "plan-training")
+    assert "optimizer = 18" in derived(TEXT, *passes, "bind-symbols{H=4 h=1 d=3 F=8}")  # 12 * 12/8 bytes of H*h*d weights
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, "tests")
+from support import read, run
+from bpir.ir.printer import print_module
+module = read(sys.stdin.read())
+for options in sys.argv[1:]:
+    print(print_module(run(module, f"distribute-training{{{options}}}", "plan-training")))
+"""
+
+
+@pytest.mark.parametrize("seed", ["1", "2024"])
+def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
+    chosen = [
+        "recompute=full communication=reduce_scatter_all_gather data=D optimizer_sharding=true",
+        "recompute=attention convention=calculon all_gather_redo=true communication=reduce_scatter_all_gather",
+        "tensor=1 recompute=full",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *chosen],
+        input=TEXT,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+    )
+    ours = [derived(TEXT, f"distribute-training{{{options}}}", "plan-training") for options in chosen]
+    assert done.stdout == "".join(f"{text}\n" for text in ours)
