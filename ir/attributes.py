@@ -6,6 +6,7 @@ subclassing `Attribute` or `Type` with attrs fields and `pieces()`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar, cast
 
@@ -17,7 +18,7 @@ T = TypeVar("T")
 class Interned(type):
     """Makes one object per class and field values: equal values are the same object.
 
-    Classes are called with positional arguments that are hashable (interned attributes, strings, numbers, tuples).
+    Classes are called with positional arguments that are hashable (interned attributes, strings, integers, tuples).
     """
 
     _pool: dict[tuple[Any, ...], Any] = {}  # noqa: RUF012
@@ -26,7 +27,7 @@ class Interned(type):
         fields = cls.__attrs_attrs__  # type: ignore[attr-defined]
         if len(args) < len(fields):
             args += tuple(field.default for field in fields[len(args) :])
-        key = (cls, *[(type(a), a) for a in args]) if any(type(a) in (bool, float) for a in args) else (cls, *args)
+        key = (cls, *args)
         found = Interned._pool.get(key)
         if found is None:
             found = Interned._pool.setdefault(key, super().__call__(*args))  # type: ignore[misc]
@@ -95,11 +96,10 @@ def quoted(text: str) -> str:
 
 def is_bare_word(text: str) -> bool:
     """Whether the text is an MLIR bare identifier."""
-    return bool(text) and text[0] in _WORD_START and all(c in _WORD for c in text)
+    return _BARE_WORD.fullmatch(text) is not None
 
 
-_WORD_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-_WORD = _WORD_START | frozenset("0123456789$.")
+_BARE_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def symbol_text(name: str) -> str:

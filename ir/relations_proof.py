@@ -231,13 +231,16 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
 
 def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list[int]) -> bool:
     """A max or min is one of its arguments: all of them must do, or any where that bounds the expression from below."""
-    node = next((atom for atom in _nodes(expr) if atom.kind in ("max", "min")), None)
-    if node is None:
+    nodes = [atom for atom in _nodes(expr) if atom.kind in ("max", "min")]
+    if not nodes:
         return False
     budget[0] -= 1
     if budget[0] < 0:
         return False
-    enough = any if _direction(expr, node) == (1 if node.kind == "max" else -1) else all
+    # cases that all must do come first: which argument is enough may depend on them
+    bounding = [node for node in nodes if _direction(expr, node) == (1 if node.kind == "max" else -1)]
+    node = next((node for node in nodes if node not in bounding), nodes[0])
+    enough = any if node in bounding else all
     return enough(
         any(nonnegative(e, system.lower, strict) for e in _lower_estimates(case)) or _nonnegative_by_cases(system, case, strict, budget)
         for case in (Substitution({}, {node: argument}).apply(expr) for argument in node.arguments)

@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
-from bpir.ir.declaration import Action, Draft, Fragment, ParseContext, Piece
+from bpir.ir.declaration import ATTRIBUTE_BODIES, Action, Draft, Fragment, ParseContext, Piece
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.operation import Operation
 
@@ -240,6 +240,16 @@ class Body(Property):
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         yield "<" + attribute.body_text() + ">"  # type: ignore[attr-defined]
+
+    def expected(self, attribute: Attribute) -> str:
+        return expected_body(attribute, self.start)
+
+
+def expected_body(attribute: Attribute, start: str) -> str:
+    """What an attribute should be whose body the start symbol parses; empty if it is."""
+    names = [name for name, symbol in ATTRIBUTE_BODIES.items() if symbol == start]
+    opening = str(next(iter(attribute.pieces())))
+    return "" if any(opening.startswith(f"#{name}<") for name in names) else " or ".join(f"#{name}<...>" for name in names)
 
 
 @attrs.frozen(eq=False)

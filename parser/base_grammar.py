@@ -194,10 +194,9 @@ expr_term: expr_factors -> expr_term
 expr_factors: expr_unary -> expr_first_factor
     | expr_factors "*" expr_unary -> expr_factor
     | expr_factors "/" expr_unary -> expr_factor
-expr_unary: expr_power
-    | "-" expr_unary -> expr_negate
-expr_power: expr_atom
+expr_unary: expr_atom
     | expr_atom "**" expr_unary -> expr_power
+    | "-" expr_unary -> expr_negate
 expr_atom: T_INTEGER -> expr_integer
     | T_WORD -> expr_symbol
     | T_WORD "(" expr_arguments ")" -> expr_call

@@ -41,11 +41,10 @@ class BindTargetPass(Pass):
     Input invariant: a plan whose tasks stand in the order of their dependencies; a `bind.target` and a `bind.deployment`, in the file
     or in the one that `target_file` names.
 
-    Equations (for every task $i$ and buffer $i$ of $s_i$ bytes, in the order of the plan; $r_i$ is the larger of the buffer's and the
-    target's alignment):
+    Equations (for every task $i$ and buffer $i$, in the order of the plan):
 
     - E1: $W_i^{concrete} = W_i^{plan}$
-    - E2: $a_i = \max(16, r_i)$
+    - E2: $a_i = \max(16, r_i)$, with $r_i$ the larger of the buffer's and the target's alignment
     - E3: $o_0 = 0$
     - E4: $o_i = \lceil (o_{i-1} + s_{i-1}) / a_i \rceil a_i$
 
@@ -53,15 +52,16 @@ class BindTargetPass(Pass):
 
     Deviations from the papers: none; a deterministic reference contract. Buffers never share memory, whatever their lifetimes.
 
-    Evidence (structural verifier and cross-boundary predicates): the layout and what the target's dialect adds are a canonical
-    construction, which the gate rebuilds and compares; rules bind-target.R1 to R17 are the gate of every run. E1 to E4 are proved
-    from this text against a bound plan in `tests/test_equations.py`. Unverified: no machine has run a bound plan; what a further
-    target adds is as good as its extension's rules.
+    Evidence (structural verifier and cross-boundary predicates): the rules of the envelope (concrete.R1 to R8), of the target's
+    dialect and of the boundary (those of bind-queue, R1 to R17), each with a module that it refuses; the layout and what the target's
+    dialect adds are a canonical construction, which the gate rebuilds and compares; layouts are compared with integer arithmetic on
+    random sizes. E1 to E4 are proved from this text against bound plans in `tests/test_equations.py`. Unverified: no machine has run
+    a bound plan; the target is a reference, not a product.
 
     Example:
 
-        $ bp-opt examples/gpt2.bpir --pass=distribute-inference --pass=plan-inference \
-            --pass='bind-symbols{B=1 c=1024}' --pass='bind-target{target_file=examples/targets/queue_machine.bpir}'
+        $ bp-opt examples/gpt2.bpir --pass=distribute-inference --pass=plan-inference --pass='bind-symbols{B=1 c=1024}' \
+            --pass='bind-target{target_file=examples/targets/slot_machine.bpir}'
 
     References: none; the contract is `dialects/concrete/contract.py` and the dialect of the target.
     """
@@ -208,7 +208,7 @@ class _Envelope:
         implements = implementations_of(self.target)
         for task in self.tasks:
             kind = COMMAND_OF_KIND[text_of(task, "kind")]
-            copied = ("sym_name", "operation", "phase", "after", "work", "reads", "writes")
+            copied = ("sym_name", "operation", "phase", "after", "work", "matmul", "reads", "writes")
             properties = {name: task.properties[name] for name in copied if name in task.properties}
             properties["source"] = StringAttr(symbol_of(task))
             if kind in IMPLEMENTED:

@@ -207,6 +207,19 @@ def dropped_properties(operations: list[Operation]) -> Found:
             yield Corruption("property dropped", f"{name_of(operation)} {name}", put(index, name, None))
 
 
+def other_kinds(operations: list[Operation]) -> Found:
+    """An attribute of another kind in place of a property."""
+    from bpir.dialects.bp import NO_WORK
+    from bpir.ir.attributes import UnitAttr
+
+    for index, operation in enumerate(operations):
+        for name in operation.properties:
+            if operation.declaration is not None and operation.declaration.syntax is not None:
+                for other in (UnitAttr(), NO_WORK):
+                    if type(operation.properties[name]) is not type(other):
+                        yield Corruption("property of another kind", f"{name_of(operation)} {name}", put(index, name, other))
+
+
 def words(operations: list[Operation]) -> Found:
     """Change each text to one that another operation has there, and to one that nothing has."""
     from bpir.ir.attributes import StringAttr
@@ -440,5 +453,5 @@ def declared_as(operation: Operation, name: str) -> None:
     operation.name, operation.declaration = name, DECLARATIONS[name]
 
 
-GENERAL: tuple[Maker, ...] = (expressions, types, dropped_properties, words, lists, references_to, moves, exchanges, extras)
+GENERAL: tuple[Maker, ...] = (expressions, types, dropped_properties, other_kinds, words, lists, references_to, moves, exchanges, extras)
 """Corruptions that any module can have."""

@@ -67,8 +67,9 @@ def _said(attribute: Attribute, facts: Facts) -> Attribute:
     return rewrite_attribute(attribute, facts.reduce) if any(expressions_in(attribute)) else attribute
 
 
-def _properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple[str, Attribute], ...]:
-    return tuple(sorted(((k, _said(v, facts)) for k, v in operation.properties.items() if k not in without), key=lambda item: item[0]))
+def _properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple[str, Any], ...]:
+    said = ((k, _unordered(v) if k == "dropped" else _said(v, facts)) for k, v in operation.properties.items() if k not in without)
+    return tuple(sorted(said, key=lambda item: item[0]))
 
 
 def _inputs(module: Operation, facts: Facts) -> dict[Any, int]:

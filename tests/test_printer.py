@@ -68,12 +68,13 @@ def test_names_of_nested_regions_do_not_hide_outer_ones() -> None:
 
 
 def test_an_operation_that_its_custom_form_cannot_express() -> None:
-    module = parse("bp.symbols a")
-    module.body[0].properties["symbols"] = StringAttr("not an array")
-    assert '"bp.symbols"() <{symbols = "not an array"}>' in print_module(module)
-    module.body[0].properties["symbols"] = ArrayAttr((StringAttr("a"),))
+    module = parse("bind.strategy @s {tensor = t}")
+    module.body[0].properties["sym_name"] = ArrayAttr(())
+    assert '"bind.strategy"() <{' in print_module(module)
+    module.body[0].properties["sym_name"] = StringAttr("s")
+    assert "bind.strategy @s" in print_module(module)
     module.body[0].properties["more"] = I1
-    assert '"bp.symbols"()' in print_module(module)
+    assert '"bind.strategy"() <{' in print_module(module)
 
 
 def test_equality_sees_uses_types_and_structure() -> None:

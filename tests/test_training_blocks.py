@@ -8,14 +8,14 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import read, run
+from support import read, report, run
 from support_training import BACKWARD, derive, number, options, refusal, same
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import kind_of, name_of, text_of, work_of
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
-from bpir.tools.report import Report, vector
+from bpir.tools.report import vector
 from bpir.verifiers.levels import top_level
 
 UNARY = ("layer_norm", "rms_norm", "gelu", "relu", "silu", "dropout")
@@ -38,7 +38,6 @@ class Drawing:
     width: dict[str, str] = attrs.field(factory=lambda: {"%x": NARROW})
     unread: list[str] = attrs.field(factory=list)
     kinds: list[str] = attrs.field(factory=list)
-    inner: int = 0  # values with heads
 
     def add(self, kind: str, operands: list[str], width: str, tail: str = "") -> str:
         layer, result = len(self.lines), f"%v{len(self.lines)}"
@@ -64,7 +63,7 @@ class Drawing:
 
 
 @st.composite
-def blocks(draw: Any) -> Drawing:
+def blocks(draw: Any, /) -> Drawing:
     """A block: some operations on values that are there; what is left over is added up, or returned."""
     drawing = Drawing()
     for _ in range(draw(st.integers(1, 4))):
@@ -94,7 +93,7 @@ def blocks(draw: Any) -> Drawing:
 
 
 @st.composite
-def strategies(draw: Any, **fixed: object) -> dict[str, object]:
+def strategies(draw: Any, /, **fixed: object) -> dict[str, object]:
     """A strategy without contradictions."""
     chosen: dict[str, object] = {
         "tensor": draw(st.sampled_from(["t", "1", "2", "4"])),
@@ -148,10 +147,8 @@ def test_every_weight_and_every_input_has_a_gradient(drawing: Drawing, chosen: d
 @few
 @given(blocks(), strategies())
 def test_planning_conserves_the_work_and_the_memory_of_every_task_and_layer(drawing: Drawing, chosen: dict[str, object]) -> None:
-    from support import report
-
     step = derive(read(drawing.text()), chosen)
-    before: Report = report(step.dist)
+    before = report(step.dist)
     assert {task.name: vector(task.work) for task in before.tasks} == {task.name: vector(task.work) for task in step.tasks}
     assert before.layers == step.report.layers
     assert before.memory == step.report.memory
@@ -159,7 +156,7 @@ def test_planning_conserves_the_work_and_the_memory_of_every_task_and_layer(draw
 
 @few
 @given(blocks(), strategies(tensor="t"), SIZES)
-def test_numbers_can_be_bound_before_between_or_after_the_passes(drawing: Drawing, chosen: dict[str, object], sizes: dict[str, int]) -> None:
+def test_numbers_can_be_bound_at_any_level(drawing: Drawing, chosen: dict[str, object], sizes: dict[str, int]) -> None:
     distribute, bind = f"distribute-training{{{options(chosen)}}}", f"bind-symbols{{{options(sizes | {'D': 1})}}}"
     module = read(drawing.text())
     last = print_module(run(module, distribute, "plan-training", bind))
@@ -215,8 +212,6 @@ def test_the_drawn_numbers_are_numbers(degree: int) -> None:
     drawing = Drawing()
     drawing.linear(drawing.linear("%x", WIDE), NARROW)
     sizes = {"B": 2, "S": 8, "H": 8, "F": 16, "h": 4, "d": 2, "e": 2, "t": degree, "D": 1}
-    from support import report
-
     bound = report(run(read(drawing.text()), "distribute-training{tensor=t}", "plan-training", f"bind-symbols{{{options(sizes)}}}"))
     expected = 2 * 2 * 8 * 8 * 16 // degree  # 2 m n k of each of the two products
     assert [number(task.work.matmul) for task in bound.tasks if task.phase == "forward" and not task.collective] == [expected] * 2

@@ -13,12 +13,45 @@ from bpir.tools.report import Report
 
 CASES = [json.loads(line) for line in (DATA / "calculon_training.jsonl").read_text().splitlines()]
 
-LAYERS = ["attention.fork", "attention.layer_norm", "attention.input_collective", "attention.qkv_fork", "attention.query", "attention.key", "attention.value", "attention.query_key", "attention.softmax", "attention.probability_dropout", "attention.probability_value", "attention.output_projection", "attention.output_collective", "attention.output_dropout", "attention.residual", "mlp.fork", "mlp.layer_norm", "mlp.input_collective", "mlp.expand", "mlp.gelu", "mlp.contract", "mlp.output_collective", "mlp.output_dropout", "mlp.residual"]
+LAYERS = [
+    "attention.fork",
+    "attention.layer_norm",
+    "attention.input_collective",
+    "attention.qkv_fork",
+    "attention.query",
+    "attention.key",
+    "attention.value",
+    "attention.query_key",
+    "attention.softmax",
+    "attention.probability_dropout",
+    "attention.probability_value",
+    "attention.output_projection",
+    "attention.output_collective",
+    "attention.output_dropout",
+    "attention.residual",
+    "mlp.fork",
+    "mlp.layer_norm",
+    "mlp.input_collective",
+    "mlp.expand",
+    "mlp.gelu",
+    "mlp.contract",
+    "mlp.output_collective",
+    "mlp.output_dropout",
+    "mlp.residual",
+]
 COMMUNICATION = {"ar": "all_reduce", "p2p_rs_ag": "all_reduce", "rs_ag": "reduce_scatter_all_gather"}
 """`p2p_rs_ag` differs from `ar` only in the block next to a pipeline's send; the data has the ordinary block."""
 RECOMPUTE = {"none": "none", "attn_only": "attention", "full": "full"}
 
-BYTES = ["weight_bytes", "activation_bytes", "output_bytes", "weight_gradient_bytes", "weight_gradient_unsharded_bytes", "activation_gradient_bytes", "optimizer_bytes"]
+BYTES = [
+    "weight_bytes",
+    "activation_bytes",
+    "output_bytes",
+    "weight_gradient_bytes",
+    "weight_gradient_unsharded_bytes",
+    "activation_gradient_bytes",
+    "optimizer_bytes",
+]
 MEMORY = {
     "weight_bytes": "weights",
     "activation_working_bytes": "activation_working",
@@ -45,14 +78,22 @@ def derive(parameters: dict[str, Any]) -> Report:
         "master_copy": p["bytes_per_element"] < 4,  # Calculon keeps an fp32 copy of weights that are not fp32
         "convention": "calculon",
     }
-    sizes = {"B": "microbatch", "S": "sequence", "H": "hidden", "F": "feedforward", "h": "heads", "d": "head_size", "e": "bytes_per_element"}
+    sizes = {
+        "B": "microbatch",
+        "S": "sequence",
+        "H": "hidden",
+        "F": "feedforward",
+        "h": "heads",
+        "d": "head_size",
+        "e": "bytes_per_element",
+    }
     numbers = options({name: p[field] for name, field in sizes.items()})
     passes = (f"distribute-training{{{options(strategy)}}}", "plan-training", f"bind-symbols{{{numbers}}}")
     return report(run(example("transformer_block"), *passes))
 
 
 def expected_work(columns: dict[str, list[Any]], index: int) -> dict[str, tuple[Any, Any, Any, Any]]:
-    """For each phase of a layer: operations, bytes read and written, message bytes, the collective. Phases without any work are left out."""
+    """For each phase of a layer that works: operations, bytes read and written, message bytes, the collective."""
     found = {}
     for phase, prefix in WORK.items():
         message = columns[f"{prefix}_message_bytes"][index] if prefix else 0

@@ -14,7 +14,7 @@ import sympy
 from support_training import BACKWARD, B, F, H, S, block, d, e, h, same, t
 
 s, b, a = S, B, h
-l, V = sympy.symbols("l V", integer=True, positive=True)
+L, V = sympy.symbols("L V", integer=True, positive=True)
 scores = 5 * a * s / H  # of one layer, over sbH
 
 TENSOR: dict[str, object] = {"communication": "all_reduce"}
@@ -103,12 +103,12 @@ def test_the_matrix_products_of_full_recomputation_are_megatron_s() -> None:
     layer = in_the_papers_letters(t * step.sum("matmul", ("forward", "recompute", *BACKWARD))).subs(d, H / a)
     head = 6 * b * s * H * V
     assert same(layer, 96 * b * s * H**2 * (1 + s / (6 * H)))
-    assert same(l * layer + head, 96 * b * s * l * H**2 * (1 + s / (6 * H) + V / (16 * l * H)))
+    assert same(L * layer + head, 96 * b * s * L * H**2 * (1 + s / (6 * H) + V / (16 * L * H)))
 
 
 def test_without_recomputation_an_iteration_is_three_forwards_and_not_four() -> None:
     layer = in_the_papers_letters(t * block().sum("matmul", ("forward", "recompute", *BACKWARD))).subs(d, H / a)
-    assert same(l * layer + 6 * b * s * H * V, 72 * b * s * l * H**2 * (1 + s / (6 * H) + V / (12 * l * H)))
+    assert same(L * layer + 6 * b * s * H * V, 72 * b * s * L * H**2 * (1 + s / (6 * H) + V / (12 * L * H)))
 
 
 def test_selective_recomputation_repeats_one_product_of_attention() -> None:

@@ -51,7 +51,7 @@ def rows(communication: str, degree: Any) -> Any:
 def test_every_linear_is_a_gemm_in_forward_and_in_both_gradients(communication: str, degree: str) -> None:
     step, p = block(tensor=degree, communication=communication), DEGREES[degree]
     sizes = {
-        **{layer: (B * S, H, h * d / p) for layer in QKV},
+        **dict.fromkeys(QKV, (B * S, H, h * d / p)),
         "attention.output_projection": (B * S, h * d / p, H),
         "mlp.expand": (B * S, H, F / p),
         "mlp.contract": (B * S, F / p, H),

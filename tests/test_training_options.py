@@ -161,7 +161,7 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]] = {
     "scores of a sharded sequence": (
         tuple((f'"attention.{name}" %n : [h x d]', f'"attention.{name}" %n : [8 x d]') for name in ("query", "key", "value")),
         ("distribute-training{communication=reduce_scatter_all_gather}",),
-        "'attention.query_key' needs the axis S whole, and sequence parallelism shards it: use communication = all_reduce, or shard the heads",
+        "'attention.query_key' needs the axis S whole, and sequence parallelism shards it: use communication = all_reduce, or shard the",
     ),
     "a phase": (
         ((STRATEGY_LINE, f"bind.workload @train training {{phase = decode}}\n  {STRATEGY_LINE}"),),

@@ -16,8 +16,8 @@ OPTIONS = [
     Option(
         "format",
         value="FORMAT",
-        choices=("table", "json", "csv", "markdown"),
-        help="table (default), json (everything, whatever --by), csv, markdown",
+        choices=("table", "json", "csv", "markdown", "dot", "svg"),
+        help="table (default), json (everything, whatever --by), csv, markdown; dot, svg: a picture of tasks and queues",
     ),
     Option("by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
@@ -32,6 +32,11 @@ def body(arguments: Arguments) -> int:
     values = _bindings(arguments)
     color = wants_color(arguments)
     module = read_module(only_file(arguments), color)
+    if arguments.value("format") in ("dot", "svg"):
+        from bpir.tools.report_dot import render_dot, render_svg
+
+        write_output((render_dot if arguments.value("format") == "dot" else render_svg)(module), arguments.value("o"))
+        return 0
     from bpir.ir.expression import constant
     from bpir.tools.collect import collect
 
@@ -100,7 +105,7 @@ def _rendered(found: Report, form: str, by: str) -> str:
 TOOL = Tool(
     "bp-report",
     "bp-report [FILE|-] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
-    "Shows the work and memory of a dist, plan or concrete module, or the parameters of a model module.",
+    "Shows the work and memory of a dist, plan or concrete module, or a picture of it, or the parameters of a model module.",
     OPTIONS,
     body,
 )

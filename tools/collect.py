@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType, symbol_table
 from bpir.dialects.bp import Work as WorkAttr
@@ -21,7 +21,7 @@ def collect(module: Operation) -> Report:
     """What the module says of work, memory and parameters; numbers that it binds (`bp.bind`) are put in.
 
     `dist`: one `TaskRow` for each compute and collective task, memory from weights and states. `plan`: the same from `plan.task`, memory
-    from buffers by role. `model`: the elements of each layer's weights.
+    from buffers by role. `concrete`: the same from commands and bound buffers. `model`: the elements of each layer's weights.
 
     Raises:
         DiagnosticError: the module is of no level, or mixes them.
@@ -39,9 +39,11 @@ def collect(module: Operation) -> Report:
         facts = list(top_level(module))
         memory = _training_memory(facts) or _plan_memory(module)
         report = Report(title, level, tuple(_plan_tasks(module)), memory, _layers(facts))
+    elif level == "concrete":
+        report = Report(title, level, tuple(_commands(module)), _concrete_memory(module))
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
-        raise fail(f"a module {found} can't be reported: expected model, dist or plan operations", place_of(module))
+        raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
     return report.bound({n: constant(v) for n, v in symbol_table(module).bindings.items()})
 
 
@@ -166,15 +168,42 @@ def _plan_tasks(module: Operation) -> Iterable[TaskRow]:
     for task in top_level(module):
         if task.name == "plan.task":
             phase, name = text_of(task, "phase"), symbol_of(task)
-            collective = text_of(task, "operation") if text_of(task, "kind") == "collective" else None
-            yield TaskRow(name, _layer(name, phase), phase, _work(work_of(task), expr_of(task, "matmul")), collective)
+            kind = text_of(task, "kind")
+            collective = text_of(task, "operation") if kind == "collective" else None
+            moves = kind if kind not in ("compute", "collective") else None
+            yield TaskRow(name, _layer(name, phase), phase, _work(work_of(task), expr_of(task, "matmul")), collective, moves)
+
+
+def _commands(module: Operation) -> Iterable[TaskRow]:
+    from bpir.dialects.concrete.contract import COMMAND_OF_KIND
+    from bpir.dialects.concrete.envelope import is_command, kind_of
+    from bpir.dialects.dist.tasks import work_of
+    from bpir.dialects.plan import expr_of, symbol_of, text_of
+
+    kind_of_command = {command: kind for kind, command in COMMAND_OF_KIND.items()}
+    for command in top_level(module):
+        if is_command(command):
+            phase, name, kind = text_of(command, "phase"), symbol_of(command), kind_of_command[kind_of(command)]
+            collective = text_of(command, "operation") if kind == "collective" else None
+            moves = kind if kind not in ("compute", "collective") else None
+            yield TaskRow(name, _layer(name, phase), phase, _work(work_of(command), expr_of(command, "matmul")), collective, moves)
+
+
+def _concrete_memory(module: Operation) -> dict[str, Expr]:
+    """The bytes of the bound buffers by what they hold; a training step has no caches and no workspace, but optimizer state."""
+    training = any(o.name == "concrete.buffer" and o.properties.get("role") == StringAttr("optimizer") for o in top_level(module))
+    return _memory_by_role(module, "concrete.buffer", {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
 
 
 def _plan_memory(module: Operation) -> dict[str, Expr]:
+    return _memory_by_role(module, "plan.buffer", MEMORY_OF_ROLE)
+
+
+def _memory_by_role(module: Operation, operation: str, memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
     from bpir.dialects.plan import expr_of, text_of
 
-    sizes: dict[str, list[Expr]] = {name: [] for name in MEMORY_OF_ROLE.values()}
+    sizes: dict[str, list[Expr]] = {name: [] for name in memory_of_role.values()}
     for buffer in top_level(module):
-        if buffer.name == "plan.buffer" and text_of(buffer, "role") in MEMORY_OF_ROLE:
-            sizes[MEMORY_OF_ROLE[text_of(buffer, "role")]].append(expr_of(buffer, "size"))
+        if buffer.name == operation and text_of(buffer, "role") in memory_of_role:
+            sizes[memory_of_role[text_of(buffer, "role")]].append(expr_of(buffer, "size"))
     return {name: total(values) for name, values in sizes.items()}

@@ -87,7 +87,11 @@ class Documentation:
 
 
 def read(name: str, text: str) -> Documentation:
-    """The parts of a docstring; `name` is that of the pass or operation."""
+    """The parts of a docstring; `name` is that of the pass or operation.
+
+    Raises:
+        ValueError: a section stands twice.
+    """
     sections: dict[str, str] = {}
     remarks: dict[str, str] = {}
     summary: list[str] = []
@@ -96,6 +100,8 @@ def read(name: str, text: str) -> Documentation:
         match = _TITLE.match(paragraph)
         if match is not None:
             title = match.group(1)
+            if title in sections:
+                raise ValueError(f"the docstring of {name} has two sections '{title}'")
             remarks[title] = " ".join((match.group(2) or "").split())
             sections[title] = paragraph[match.end() :].lstrip()
         elif title:

@@ -75,7 +75,15 @@ def _operation(name: str) -> str:
     rows = reference.properties(declaration)
     if rows:
         width = max(len(row.name) for row in rows) + 2
-        lines += ["", "Properties:", *(f"  {r.name:<{width}}{'required' if r.required else 'optional'}  {r.spelling}".rstrip() for r in rows)]
+        lines += [
+            "",
+            "Properties:",
+            *(f"  {r.name:<{width}}{'required' if r.required else 'optional'}  {r.spelling}".rstrip() for r in rows),
+        ]
+    known = reference.fields(declaration)
+    if known:
+        width = max(len(field.name) for field in known) + 2
+        lines += ["", "Fields:", *(f"  {f.name:<{width}}{f.help}{': ' if f.choices else ''}{', '.join(f.choices)}" for f in known)]
     return "\n".join(lines) + "\n"
 
 

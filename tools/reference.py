@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 import attrs
 
+from bpir.dialects.bind import Field, Fields
+from bpir.dialects.dist.parts import Components
+from bpir.dialects.model.base import Expression
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.syntax import (
     Body,
@@ -45,12 +48,17 @@ def syntax(declaration: OperationDeclaration) -> str:
 
 def properties(declaration: OperationDeclaration) -> list[PropertyRow]:
     """The properties that the operation may have, the required ones first."""
-    found = {name: "" for name in (*declaration.required, *declaration.optional)}
+    found = dict.fromkeys((*declaration.required, *declaration.optional), "")
     for part in _leaves(declaration.syntax or ()):
         for name in part.names():
             found[name] = _property(part) if isinstance(part, Property) else ""
     needed = {name: name in declaration.required for name in found}
     return [PropertyRow(name, spelling, needed[name]) for name, spelling in sorted(found.items(), key=lambda row: not needed[row[0]])]
+
+
+def fields(declaration: OperationDeclaration) -> tuple[Field, ...]:
+    """The fields of a binding, which stand in one property."""
+    return tuple(field for part in _leaves(declaration.syntax or ()) if isinstance(part, Fields) for field in part.table)
 
 
 def traits(declaration: OperationDeclaration) -> list[str]:
@@ -76,6 +84,8 @@ def _spell(part: Part, declaration: OperationDeclaration) -> str:
     if isinstance(part, Clause):
         inner = " ".join((part.keyword, *(_spell(p, declaration) for p in part.parts)))
         return ("\n    " if part.line else "") + (f"[{inner}]" if part.optional else inner)
+    if isinstance(part, Components):
+        return f"\n    [{_property(part)}]" if part.optional else f"\n    {_property(part)}"
     if isinstance(part, Operands):
         many = "%OPERAND, ..." if part.maximum is None else ", ".join(["%OPERAND"] * part.maximum)
         return f"[{many}]" if part.minimum == 0 else many
@@ -107,5 +117,11 @@ def _property(part: Part) -> str:
             return part.keyword or part.name
         case Body():
             return "<...>"
+        case Components():
+            return f"{part.keyword} <NAME = EXPRESSION, ...>"
+        case Expression():
+            return "EXPRESSION"
+        case Fields():
+            return "{FIELD = VALUE, ...}"
     shown = re.search(r"`([^`]+)`", type(part).__doc__ or "")
     return shown.group(1) if shown else "..."

@@ -31,10 +31,11 @@ class TaskRow:
     phase: str
     work: Work
     collective: str | None = None  # what kind of collective it is, if it is one
+    moves: str | None = None  # `transfer`, `barrier` or `host`, if it is neither computation nor collective
 
     @property
     def kind(self) -> str:
-        return "compute" if self.collective is None else "collective"
+        return self.moves or ("compute" if self.collective is None else "collective")
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Boundary of `bind-queue`, `bind-slot` and every other target: does a concrete plan do what a portable one says? Rules bind-KIND.R1 to R17."""
+"""Boundary of `bind-queue`, `bind-slot` and any other target: does a concrete plan do what its portable plan says? R1 to R17."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ class Binding:
         if ours_work is not None and theirs_work is not None:
             for what, a, b in zip(ours_work.names(), ours_work.components, theirs_work.components, strict=True):
                 self.findings.equal("R6", command, f"the work '{what}' of @{name}", a, b, there)
+        self.findings.equal("R6", command, f"'matmul' of @{name}", expr_of(command, "matmul"), expr_of(task, "matmul"), there)
         self._implementation(task, command, wanted)
         if wanted == "transfer" and kind_of(command) == "transfer":
             self._transfer(task, command)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from bpir.dialects.plan import expr_of, symbol_of
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expression import Expr, constant, symbol
+from bpir.ir.expression_intervals import Interval, interval
 from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts
 from bpir.verifiers.rules import Findings
 
 _LARGEST = 4  # buffers that a diagnostic names
@@ -23,6 +26,10 @@ def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequ
     size, end = expr_of(region, "size"), expr_of(held[-1], "offset") + expr_of(held[-1], "size")
     if findings.facts.at_least(size, end).proved:
         return
+    limits = _limits(findings.facts)
+    largest = interval(end - size, limits)[1]
+    if largest is not None and largest <= 0:
+        return
     numbers = {name: constant(value) for name, value in findings.facts.bindings.items()}
     excess = (end - size).substitute(numbers)
     what = f"the buffers in @{symbol_of(region)}"
@@ -31,12 +38,34 @@ def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequ
         message = f"{what} do not fit: they need {needed} bytes, there are {there}, {excess.text} too few"
         findings.refuse(rule, region, message, *_largest(held, numbers), *_first_beyond(findings, held, size))
         return
-    free = ", ".join(excess.symbols)
+    limited = {name for name, (_, high) in limits.items() if high is not None}
+    names = [name for name in excess.symbols if name not in limited] or list(excess.symbols)
+    free = ", ".join(names)
     message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
-    help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare relations that bound them")
+    help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
     open_sizes = [b for b in held if expr_of(b, "size").substitute(numbers).constant is None]
-    names = ", ".join(f"@{symbol_of(b)}" for b in open_sizes)
-    findings.refuse(rule, region, message, help, *([note(f"the size is open of {names}", open_sizes[0].span)] if open_sizes else []))
+    where = ", ".join(f"@{symbol_of(b)}" for b in open_sizes)
+    findings.refuse(rule, region, message, help, *([note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []))
+
+
+def _limits(facts: Facts) -> dict[str, Interval]:
+    """Between which numbers each symbol is declared to be: by its number, or by relations such as `4096 > c` and `t > 1`."""
+    found: dict[str, Interval] = {name: (Fraction(value), Fraction(value)) for name, value in facts.bindings.items()}
+    for relation in facts.relations:
+        if relation.kind != "greater":
+            continue
+        left, right = relation.left, relation.right
+        for limited, limit, above in ((right, left.constant, True), (left, right.constant, False)):
+            name = limited.symbols[0] if len(limited.symbols) == 1 else ""
+            if limit is not None and name and limited is symbol(name) and name not in facts.bindings:
+                low, high = found.get(name, (None, None))
+                if above:
+                    below = Fraction(limit.__ceil__() - 1)
+                    high = below if high is None else min(high, below)
+                else:
+                    low = max(low or Fraction(1), Fraction(limit.__floor__() + 1))
+                found[name] = (low, high)
+    return found
 
 
 def _largest(held: Sequence[Operation], numbers: dict[str, Expr]) -> list[Diagnostic]:

@@ -28,6 +28,9 @@ _SYMBOLS = {
 }
 """What the references of the envelope may name; `after`, and those of a target's dialect, name commands."""
 
+_DOUBLINGS = 8
+"""Multiples of a buffer's alignment that its offset may be rounded up to, and still be seen at once not to be below what it rounds."""
+
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Everything that is wrong with a concrete module by itself.
@@ -80,8 +83,8 @@ class _Structure:
             dialect = operation.name.partition(".")[0]
             if dialect in ("bp", "bind"):
                 continue
-            if dialect not in ("concrete", kind):
-                message = f"'{operation.name}' can't stand in a plan for a {kind or 'missing'} target"
+            if kind and dialect not in ("concrete", kind):
+                message = f"'{operation.name}' can't stand in a plan for a {kind} target"
                 self.findings.refuse("R7", operation, message)
                 continue
             for name, attribute in operation.properties.items():
@@ -154,7 +157,7 @@ class _Structure:
                 continue
             before = held[index - 1]
             end = expr_of(before, "offset") + expr_of(before, "size")
-            if offset is not rounded_up(end, number_of(buffer, "alignment")):
+            if not any(offset is rounded_up(end, number_of(buffer, "alignment") << more) for more in range(_DOUBLINGS)):
                 where = note(f"@{symbol_of(before)} ends at {end.text}", before.span)
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
 
@@ -169,5 +172,3 @@ class _Structure:
         for violation in extension.violations(self.commands, own):
             findings.refuse(violation.rule, violation.operation, violation.message, *violation.notes)
         return findings.diagnostics
-
-

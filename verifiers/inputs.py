@@ -40,9 +40,7 @@ def verify_kept(
     for key, operation in kept.items():
         if key in written:
             before = written[key]
-            if operation.properties != before.properties and not (
-                f"{key[0]} @{key[1]}" in overridable and _overrides(operation, before)
-            ):
+            if operation.properties != before.properties and not (f"{key[0]} @{key[1]}" in overridable and _overrides(operation, before)):
                 where = note("it stands here in the source", before.span)
                 findings.refuse(rule, operation, f"'{key[0]} @{key[1]}' differs from the source", where)
         elif operation.name == "bp.assume":
@@ -55,8 +53,8 @@ def verify_kept(
 
 def _overrides(operation: Operation, before: Operation) -> bool:
     """Whether only fields differ, and none is lost: an option gives a field another value, or a value where it had none."""
-    others = {**before.properties, **operation.properties, "fields": None} == {**operation.properties, "fields": None}
-    return others and operation.properties.keys() == before.properties.keys() and fields_of(before).keys() <= fields_of(operation).keys()
+    now, then = ({k: v for k, v in o.properties.items() if k != "fields"} for o in (operation, before))
+    return now == then and fields_of(before).keys() <= fields_of(operation).keys()
 
 
 def _inputs(module: Operation) -> dict[tuple[str, ...], Operation]:

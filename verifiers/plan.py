@@ -33,6 +33,7 @@ def verify(module: Operation) -> list[Diagnostic]:
         _uses(findings, tasks, buffers)
         if place is not None:
             _groups(findings, groups, place)
+            _races(findings, groups, tasks, buffers)
     _transfers(findings, tasks)
     return findings.diagnostics
 
@@ -148,6 +149,22 @@ def _groups(findings: Findings, groups: list[Operation], place: Mapping[str, int
                 if name not in seen and place[name] > floor:
                     seen.add(name)
                     stack.extend(after[name])
+
+
+def _races(findings: Findings, groups: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
+    """No member of a group writes a buffer that another uses; in the workspace each has room of its own."""
+    for group in groups:
+        users: dict[str, str] = {}
+        written: dict[str, str] = {}
+        for member in names_of(group, "tasks"):
+            reads, writes = (
+                {n for n in names_of(tasks[member], f) if text_of(buffers[n], "role") != "workspace"} for f in ("reads", "writes")
+            )
+            for name in sorted((writes & users.keys()) | (reads & written.keys())):
+                other = users[name] if name in writes else written[name]
+                findings.refuse("R5", group, f"@{member} can't run at once with @{other}: one writes @{name}, which the other uses")
+            users.update(dict.fromkeys(reads | writes, member))
+            written.update(dict.fromkeys(writes, member))
 
 
 def _transfers(findings: Findings, tasks: Mapping[str, Operation]) -> None:

@@ -21,7 +21,7 @@ class TrainingCheck(BlockCheck):
         inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
         for index, argument in enumerate(arguments):
             bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
+            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local", "")
         returned = set(self.block.body[-1].operands)
         for task in self.block.body:
             if dist.work_of(task) is None:
@@ -35,17 +35,16 @@ class TrainingCheck(BlockCheck):
             kinds = {value: "output" if value in returned else role for value in task.results}
             for value in task.results:
                 index = [v for v in task.results if kinds[v] == kinds[value]].index(value)
-                same = [b for b in self.buffers if text_of(b, "role") == kinds[value] and text_of(b, "source") == dist.name_of(task)]
+                same = self.held.get((kinds[value], dist.name_of(task)), [])
                 bound = local_bytes([value.type], self.mesh)
-                self.homes[value] = self.buffer(
-                    same[index : index + 1], f"result {value.index} of '{dist.name_of(task)}'", bound, "device_local"
-                )
+                what = f"result {value.index} of '{dist.name_of(task)}'"
+                self.homes[value] = self.buffer(same[index : index + 1], what, bound, "device_local", dist.name_of(task))
         for memory in self.block.body:
             facts = memory.properties.get("facts")
             if isinstance(facts, LayerMemory) and facts.optimizer is not ZERO:
                 name = f"{text_of(memory, 'layer')}.optimizer"
-                found = [b for b in self.buffers if text_of(b, "role") == "optimizer" and text_of(b, "source") == name]
-                self.states[name] = self.buffer(found[:1], f"the state of '{name}'", facts.optimizer, "persistent")
+                found = self.held.get(("optimizer", name), [])
+                self.states[name] = self.buffer(found[:1], f"the state of '{name}'", facts.optimizer, "persistent", name)
 
     def uses(self, task: Operation) -> tuple[set[str], set[str]]:
         reads, writes = super().uses(task)

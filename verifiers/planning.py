@@ -40,11 +40,14 @@ class Planning:
 
     def verify(self) -> list[Diagnostic]:
         sources: dict[str, Operation] = {}
+        if self.training:
+            self._updates()
         blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
         for block in blocks:
             for task in block.body:
-                if dist.work_of(task) is not None:
-                    sources[dist.name_of(task)] = task
+                if dist.work_of(task) is not None and sources.setdefault(dist.name_of(task), task) is not task:
+                    first = note("first here", sources[dist.name_of(task)].span)
+                    self.findings.refuse("R2", task, f"two blocks of the source have a task '{dist.name_of(task)}'", first)
         planned = self._lineage(sources)
         meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
         self._total(sources.values())
@@ -103,9 +106,22 @@ class Planning:
             if fact.properties.get("dropped") is not expected.properties.get("dropped"):
                 self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
             found, wanted = fact.properties["facts"], expected.properties["facts"]
-            if isinstance(found, Vector) and isinstance(wanted, Vector):
+            if type(found) is not type(wanted):
+                self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are of another kind than those of the source")
+            elif isinstance(found, Vector) and isinstance(wanted, Vector):
                 for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
                     self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
+
+    def _updates(self) -> None:
+        """A weight is read as it was before the step: the order of the text puts its readers before the optimizer that writes it."""
+        written: dict[str, Operation] = {}
+        constants = {symbol_of(b) for b in self.buffers if text_of(b, "role") == "constant"}
+        for task in self.tasks:
+            for name in (*names_of(task, "reads"), *names_of(task, "writes")):
+                if name in written:
+                    where = note("it is written here", written[name].span)
+                    self.findings.refuse("R8", task, f"@{symbol_of(task)} uses @{name} after the optimizer has changed it", where)
+            written.update((name, task) for name in names_of(task, "writes") if name in constants)
 
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""
@@ -134,6 +150,9 @@ class BlockCheck:
         self.mesh = mesh
         self.planned = planned
         self.buffers = buffers
+        self.held: dict[tuple[str, str], list[Operation]] = {}  # the buffers by role and source
+        for buffer in buffers:
+            self.held.setdefault((text_of(buffer, "role"), text_of(buffer, "source")), []).append(buffer)
         self.homes: dict[Value, str] = {}
         self.weights: dict[Operation, str] = {}
         self.found: set[Operation] = set()
@@ -156,13 +175,14 @@ class BlockCheck:
         inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
         for index, argument in enumerate(arguments):
             bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local")
+            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local", "")
         returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
         for operation in self.block.body:
             if operation.name == "dist.state":
                 bound = local_bytes((v.type for v in operation.results), self.mesh)
                 home = self.of(operation, "state", "persistent", bound)
                 self.homes.update(dict.fromkeys(operation.results, home))
+        outputs = [b for b in self.buffers if text_of(b, "role") == "output"]
         for task in self.block.body:
             if dist.work_of(task) is None:
                 continue
@@ -173,9 +193,9 @@ class BlockCheck:
                 bound = local_bytes([value.type], self.mesh)
                 if value in returned:
                     index = returned.index(value)
-                    outputs = [b for b in self.buffers if text_of(b, "role") == "output"]
-                    own = [b for b in outputs if text_of(b, "source") == dist.name_of(task) and b not in self.found]
-                    self.homes[value] = self.buffer(own[:1] or outputs[index : index + 1], f"result {index}", bound, "device_local")
+                    own = [b for b in self.held.get(("output", dist.name_of(task)), []) if b not in self.found]
+                    chosen = own[:1] or outputs[index : index + 1]
+                    self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", dist.name_of(task))
                 elif _writes_state(task):
                     state = task.operands[len(task.operands) - len(task.results) + value.index]
                     if state in self.homes:
@@ -183,14 +203,13 @@ class BlockCheck:
                 elif rule is not None and rule.residual:
                     self.homes[value] = self.of(task, "activation", "device_local", bound)
         spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
-        self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient")
+        self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient", "")
 
     def of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
         name = dist.name_of(operation)
-        found = [b for b in self.buffers if text_of(b, "role") == role and text_of(b, "source") == name]
-        return self.buffer(found[:1], f"the {role} of '{name}'", bound, storage)
+        return self.buffer(self.held.get((role, name), [])[:1], f"the {role} of '{name}'", bound, storage, name)
 
-    def buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str) -> str:
+    def buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str, source: str) -> str:
         """The name of the buffer that meets an obligation; empty, and a finding, if there is none."""
         if not found:
             self.findings.refuse("R9", self.block, f"{what} has no buffer: {bound.text} bytes are needed")
@@ -198,7 +217,13 @@ class BlockCheck:
         buffer = found[0]
         self.found.add(buffer)
         name = symbol_of(buffer)
-        self.findings.at_least("R9", buffer, f"the size of @{name} ({what})", expr_of(buffer, "size"), bound)
+        size = expr_of(buffer, "size")
+        self.findings.at_least("R9", buffer, f"the size of @{name} ({what})", size, bound)
+        facts = self.findings.facts
+        if size is not bound and not facts.equal(size, bound).proved and not facts.integral(size).proved:
+            self.findings.refuse("R9", buffer, f"the size of @{name} ({what}) is no whole number of bytes: {size.text}")
+        if text_of(buffer, "source") != source:
+            self.findings.refuse("R9", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
         if text_of(buffer, "storage") != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {text_of(buffer, 'storage')}")
         return name
@@ -261,8 +286,8 @@ class BlockCheck:
         self.findings.equal("R7", plan, f"'matmul' of @{symbol_of(plan)}", expr_of(plan, "matmul"), matmul)
 
     def _same(self, rule: str, plan: Operation, verb: str, found: Iterable[str], expected: set[str]) -> None:
-        found = set(found)
-        if found != expected:
+        found = list(found)
+        if len(found) != len(expected) or set(found) != expected:
             ours, theirs = (", ".join(sorted(names)) or "nothing" for names in (found, expected))
             self.findings.refuse(rule, plan, f"@{symbol_of(plan)} {verb} {ours}; expected {theirs}")
 

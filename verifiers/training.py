@@ -126,9 +126,7 @@ class Training:
         if regions.parallel:
             allowed.add(Relation("greater", degree, ONE))
             if not facts.greater(degree, ONE).proved:
-                self.findings.refuse(
-                    "R15", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume"
-                )
+                self.findings.refuse("R15", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume")
         return allowed
 
     def _mesh(self, block: Operation) -> dict[str, Expr]:

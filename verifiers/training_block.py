@@ -55,6 +55,7 @@ class Meaning:
     def sums(self, value: Value, uses: frozenset[Use]) -> bool:
         """Whether it is the sum of the contributions of these uses of the value."""
         return uses in self.uses.get(value, ())
+
     weight: Use | None = None
 
 

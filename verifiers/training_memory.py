@@ -54,7 +54,9 @@ class MemoryCheck:
     # --- what is kept
 
     def _charge(self) -> dict[Operation, list[Kept]]:
-        """Every value that a gradient reads, charged to its first reader in forward order: a shard that is gathered again to its collective."""
+        """Every value that a gradient reads, charged to its first reader in forward order; a shard that is gathered again is read by its
+        collective.
+        """
         choices = self.convention.choices
         redo = choices.all_gather_redo and choices.sequence_parallel
         seen: set[Kept] = set()
@@ -115,12 +117,15 @@ class MemoryCheck:
         dropped = set()
         if charged and all(self._again(kept) for kept in charged):
             dropped.add("activation")
-        for other, kept in self.charged.items():
-            stored = not kept or not all(self._again(k) for k in kept)
-            mine = any(need in operation.results for need, _ in kept)
-            if other is not operation and stored and mine and operation in self.needs.recomputed:
-                dropped.add("output")
+        if operation in self.needs.recomputed and any(self._kept_elsewhere(v, operation) for v in operation.results):
+            dropped.add("output")
         return dropped
+
+    def _kept_elsewhere(self, value: Value, operation: Operation) -> bool:
+        """Whether a value is charged to another layer that stores something until backward."""
+        readers = dict.fromkeys(reader for reader, _ in self.needs.uses(value))
+        rows = [self.charged[r] for r in readers if r is not operation and r in self.charged]
+        return any((value, whole) in kept and not all(map(self._again, kept)) for kept in rows for whole in (False, True))
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
         shared = any(len(self.needs.entering(v) or self.needs.uses(v)) > 1 for v in operation.operands) or any(

@@ -102,7 +102,7 @@ class Command(OperationDeclaration):
     """One command of a rank: bound 1:1 to a task of the plan, with the task's work, dependencies and buffers."""
 
     required: ClassVar[tuple[str, ...]] = ("sym_name", "operation", "source", "work")
-    optional: ClassVar[tuple[str, ...]] = ("phase", "after", "reads", "writes")
+    optional: ClassVar[tuple[str, ...]] = ("phase", "after", "matmul", "reads", "writes")
 
     def verify(self, operation: Operation, report: Report) -> None:
         phase = text_of(operation, "phase")
@@ -121,6 +121,7 @@ def _command(*parts: Any) -> tuple[Any, ...]:
         Clause("phase", (Word("phase"),), line=False),
         Clause("after", (References("after"),)),
         Components("work", "work", "bp_work_body"),
+        Clause("matmul", (Body("matmul", "bp_expr_body"),)),
         Clause("reads", (References("reads"),)),
         Clause("writes", (References("writes"),)),
     )

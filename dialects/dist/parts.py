@@ -13,7 +13,7 @@ from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Property, alternative, strings
+from bpir.ir.syntax import Property, alternative, expected_body, strings
 
 
 @attrs.frozen(eq=False)
@@ -86,6 +86,9 @@ class Components(Property):
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, f'"{self.keyword}" raw_angle', lambda c, v, s: c.body(self.start, v[0]), self.optional)
+
+    def expected(self, attribute: Attribute) -> str:
+        return expected_body(attribute, self.start)
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         attribute = operation.properties.get(self.name)

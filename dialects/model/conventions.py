@@ -215,10 +215,15 @@ class Calculon(Standard):
     - C5: dropout's gradient is counted by its mask, `n` bytes; it is `ne`.
     - C6: a repeated reduction carries its message and nothing else; it costs its additions again.
     - C7: Adam reads its state and writes nothing; it writes state and weights.
-    - C8: a layer norm's dX reads beta too; it reads X, dY and gamma.
+    - C8: a layer norm's dX reads dY and beta, not X; it reads X, dY and gamma.
     - C9: a collective moves `2Ae`; under sequence parallelism it moves its shard and the whole, `A(1+1/t)e`.
+    - C10: `O_l` behind a reduce-scatter is the whole, and an entry that is the identity has one; it is the shard, and nothing.
     - C11: a fused activation keeps nothing and moves its bytes; it keeps X, and moves none.
-    - C10: `O_l` behind a reduce-scatter is the whole; it is the shard.
+    - C12: a layer's activation gradient is as large as its result; its task writes the gradients of its operands.
+    - C13: `A_l` is every input of a layer, a collective's shard too; a value is kept once, by its first reader.
+    - C14: recomputing attention drops what feeds Q, K and V; nothing makes it again, unless `all_gather_redo` says so.
+    - C15: `full` repeats the last residual too; nothing in backward reads it.
+    - C16: the checkpoint is the whole input; under sequence parallelism it is the shard.
     """
 
     name: ClassVar[str] = "calculon"

@@ -1,0 +1,178 @@
+"""A module as a picture (Graphviz): tasks, their dependencies, and, where it is bound to queues, the queues.
+
+The shape says what a task is, the colour its phase; a queue is a column, in which grey arrows follow the issue order.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from bpir.ir.attributes import StringAttr
+from bpir.ir.diagnostic import fail
+from bpir.ir.operation import Operation
+from bpir.verifiers.levels import level_of, place_of, top_level
+
+SHAPES = {
+    "compute": 'shape=box, style="rounded,filled"',
+    "collective": 'shape=hexagon, style=filled, penwidth=2, margin="0.02,0.04"',
+    "transfer": "shape=cds, style=filled",
+    "barrier": "shape=box, style=filled, height=0.15, penwidth=2",
+    "host": "shape=note, style=filled",
+}
+COLORS = {
+    "forward": "#cfe3f7",
+    "prefill": "#cfe3f7",
+    "decode": "#cfe3f7",
+    "recompute": "#fdf0c4",
+    "recommunication": "#fbdcae",
+    "activation_gradient": "#f9d2d2",
+    "weight_gradient": "#e4d4f2",
+    "optimizer": "#d3ecd2",
+}
+_NO_PHASE = "#eeeeee"
+_KIND_OF_COMMAND = {"launch": "compute", "host_call": "host"}
+
+
+@attrs.frozen
+class Node:
+    """A task as it is drawn."""
+
+    name: str
+    kind: str  # a key of SHAPES
+    phase: str
+    what: str  # the operation, and what implements it
+    after: tuple[str, ...]
+
+
+def render_dot(module: Operation) -> str:
+    """The module in Graphviz's language.
+
+    Raises:
+        DiagnosticError: the module has no tasks: it is not of level dist, plan or concrete.
+    """
+    nodes = _nodes(module)
+    numbers = {node.name: f"t{index}" for index, node in enumerate(nodes)}
+    title = module.properties.get("sym_name")
+    lines = [
+        f"digraph {_quoted(title.value if isinstance(title, StringAttr) else 'module')} {{",
+        '  graph [rankdir=TB, newrank=true, nodesep=0.25, ranksep=0.3, fontname="Helvetica", splines=true];',
+        '  node [fontname="Helvetica", fontsize=11, margin="0.12,0.05"];',
+        '  edge [arrowsize=0.7, color="#333333"];',
+    ]
+    queues = _queues(module)
+    drawn = set()
+    for index, (queue, issued) in enumerate(queues.items()):
+        lines += [f"  subgraph cluster_q{index} {{", f"    label={_quoted(queue)}; color=grey60; style=dashed;"]
+        lines += [f"    {_drawn(node, numbers)}" for node in nodes if node.name in issued]
+        lines += ["  }"]
+        drawn.update(issued)
+    lines += [f"  {_drawn(node, numbers)}" for node in nodes if node.name not in drawn]
+    for node in nodes:
+        lines += [f"  {numbers[name]} -> {numbers[node.name]};" for name in node.after if name in numbers]
+    needed = {(name, node.name) for node in nodes for name in node.after}
+    for issued in queues.values():
+        for pair in zip(issued, issued[1:], strict=False):
+            if pair not in needed:
+                lines.append(f'  {numbers[pair[0]]} -> {numbers[pair[1]]} [style=dotted, color=grey60, arrowhead=open];')
+    return "\n".join([*lines, *_legend(nodes), "}"]) + "\n"
+
+
+def render_svg(module: Operation) -> str:
+    """The picture as SVG, by Graphviz's `dot`.
+
+    Raises:
+        DiagnosticError: `dot` is not installed, or fails.
+    """
+    text = render_dot(module)
+    try:
+        done = subprocess.run(["dot", "-Tsvg"], input=text.encode("latin-1"), capture_output=True, check=True)
+    except FileNotFoundError:
+        raise fail("--format=svg needs Graphviz: the program 'dot' is not installed; --format=dot does without") from None
+    except subprocess.CalledProcessError as failure:
+        raise fail(f"Graphviz failed: {failure.stderr.decode('latin-1').strip()}") from None
+    return done.stdout.decode("latin-1")
+
+
+def _drawn(node: Node, numbers: Mapping[str, str]) -> str:
+    layer = node.name.removesuffix("." + node.phase) if node.phase else node.name
+    below = f"{node.what} · {node.phase}" if node.phase else node.what
+    label = _quoted(f"{layer}\n{below}".encode().decode("latin-1"))
+    color = COLORS.get(node.phase, _NO_PHASE)
+    return f'{numbers[node.name]} [label={label}, {SHAPES[node.kind]}, fillcolor="{color}"];'
+
+
+def _legend(nodes: Iterable[Node]) -> list[str]:
+    """A node for each kind and each phase that occurs."""
+    nodes = list(nodes)
+    kinds = [k for k in SHAPES if any(n.kind == k for n in nodes)]
+    phases = [p for p in COLORS if any(n.phase == p for n in nodes)]
+    lines = ["  subgraph cluster_legend {", '    label="legend"; color=grey80; fontsize=10; node [fontsize=9];']
+    names = []
+    for index, kind in enumerate(kinds):
+        names.append(f"k{index}")
+        lines.append(f'    k{index} [label={_quoted(kind)}, {SHAPES[kind]}, fillcolor="white"];')
+    for index, phase in enumerate(phases):
+        names.append(f"p{index}")
+        lines.append(f'    p{index} [label={_quoted(phase)}, shape=box, style=filled, color=white, fillcolor="{COLORS[phase]}"];')
+    if len(names) > 1:
+        lines.append(f"    {' -> '.join(names)} [style=invis];")
+    return [*lines, "  }"]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _nodes(module: Operation) -> list[Node]:
+    level = level_of(module)
+    if level == "dist":
+        return [node for block in top_level(module) if block.name == "dist.block" for node in _dist_nodes(block)]
+    if level == "plan":
+        return _plan_nodes(module)
+    if level == "concrete":
+        return _concrete_nodes(module)
+    found = f"of level '{level}'" if level else "without operations of a level"
+    raise fail(f"a module {found} can't be drawn: expected dist, plan or concrete operations", place_of(module))
+
+
+def _dist_nodes(block: Operation) -> Iterable[Node]:
+    from bpir.dialects.dist.tasks import Collective, kind_of, name_of, text_of, work_of
+
+    for task in block.body:
+        if work_of(task) is not None:
+            owners = [v.owner for v in task.operands if isinstance(v.owner, Operation) and work_of(v.owner) is not None]
+            kind = "collective" if isinstance(task.declaration, Collective) else "compute"
+            after = tuple(dict.fromkeys(map(name_of, owners)))
+            yield Node(name_of(task), kind, text_of(task, "phase"), kind_of(task), after)
+
+
+def _plan_nodes(module: Operation) -> list[Node]:
+    from bpir.dialects.plan import names_of, symbol_of, text_of
+
+    tasks = [o for o in top_level(module) if o.name == "plan.task"]
+    return [Node(symbol_of(t), text_of(t, "kind"), text_of(t, "phase"), text_of(t, "operation"), names_of(t, "after")) for t in tasks]
+
+
+def _concrete_nodes(module: Operation) -> list[Node]:
+    from bpir.dialects.concrete.envelope import is_command, kind_of
+    from bpir.dialects.plan import names_of, symbol_of, text_of
+
+    found = []
+    for command in top_level(module):
+        if is_command(command):
+            kind, by = kind_of(command), text_of(command, "implementation")
+            what = by or text_of(command, "operation")
+            node = Node(symbol_of(command), _KIND_OF_COMMAND.get(kind, kind), text_of(command, "phase"), what, names_of(command, "after"))
+            found.append(node)
+    return found
+
+
+def _queues(module: Operation) -> dict[str, tuple[str, ...]]:
+    """The commands of each queue that has some, in the order of issue."""
+    from bpir.dialects.plan import names_of, text_of
+
+    queues = [o for o in top_level(module) if o.name == "queue.queue"]
+    return {f"{text_of(q, 'kind')} queue": names_of(q, "issue") for q in queues if names_of(q, "issue")}
