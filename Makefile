@@ -3,7 +3,7 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: demo test lint
+.PHONY: demo test lint docs
 
 demo: .venv/installed
 	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference
@@ -16,6 +16,14 @@ test: .venv/installed
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# The site, in build/site; needs no network to be read. Material advertises its successor unless the variable says not to.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+.venv/docs: .venv/installed
+	$(BIN)/python -m pip install --quiet $(INSTALL:.[test]=.[docs])
+	touch $@
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

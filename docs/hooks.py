@@ -38,5 +38,6 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def _kept(match: re.Match[str]) -> str:
     """A place for the formula, which Markdown leaves alone."""
-    _formulas.append(convert(_WORD.sub(r"\1{\\mathrm{\2}}", match.group(1))))
+    mathml = convert(_WORD.sub(r"\1{\\mathrm{\2}}", match.group(1)))
+    _formulas.append(mathml.replace("<mo>&#x0002F;</mo>", '<mo lspace="0.05em" rspace="0.05em">&#x0002F;</mo>'))
     return f"\ue000{len(_formulas) - 1}\ue001"

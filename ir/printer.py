@@ -7,6 +7,7 @@ Nothing here recurses; printing what was parsed is a fixed point.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from bpir.ir.attributes import Attribute, FunctionType, Type, dictionary, quoted, render
@@ -188,13 +189,18 @@ class _Printer:
         return "" if location is None else " " + self._text(location)
 
 
+@cache
+def _shown(declaration: OperationDeclaration) -> frozenset[str]:
+    """The properties that the custom form of an operation shows."""
+    return frozenset(name for part in declaration.syntax or () for name in part.names())
+
+
 def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> list[Piece] | None:
     """What the custom form is printed from; None if it cannot express the operation."""
     parts = declaration.syntax
     if parts is None or operation.successors:
         return None
-    shown = {name for part in parts for name in part.names()}
-    if not shown.issuperset(operation.properties):
+    if not _shown(declaration).issuperset(operation.properties):
         return None
     if operation.attributes and not any(getattr(part, "prints_attributes", False) for part in parts):
         return None

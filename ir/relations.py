@@ -166,7 +166,7 @@ class Facts:
             return by_system
         value, _, reason = by_system
         value = self._simplified(value)
-        if _shows(lambda: is_integral(self._system, value)):
+        if _shows(lambda: is_integral(self._system, value)) or any(self._is_multiple(a, r) for r in self.relations):
             return proved(reason)
         witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
         if witness is not None:
@@ -189,6 +189,8 @@ class Facts:
         if isinstance(by_system, Verdict):
             return by_system
         difference, _, reason = by_system
+        if any(r.kind == "greater" and r.left - r.right is a - b for r in self.relations):
+            return proved("declared")
         difference = self._simplified(difference)
         if _shows(lambda: is_nonnegative(self._system, difference, strict)):
             return proved(reason)
@@ -200,6 +202,12 @@ class Facts:
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
         return unknown("the signs of the coefficients do not show it, and no witness was found")
+
+    def _is_multiple(self, a: Expr, relation: Relation) -> bool:
+        """Whether the value is an integral multiple of a quotient whose dividend is a sum: `(12 + e)*(F*H + F)/D` where `D | F*H + F`."""
+        if relation.kind != "divides" or len(relation.right.terms) == 1:
+            return False
+        return _shows(lambda: is_integral(self._system, self._simplified(self._system.apply(a * relation.left / relation.right))))
 
     def _enter(self, a: Expr, b: Expr = ONE) -> tuple[Expr, Expr, str] | Verdict:
         """Both by parameters, and the relations that this used; a verdict where nothing can be decided."""

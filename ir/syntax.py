@@ -73,6 +73,10 @@ def alternative(rule: str, text: str, action: Action, optional: bool = False) ->
     return Fragment(rules, actions)
 
 
+_RIGHT: set[tuple[Part, Attribute]] = set()
+"""Attributes that a part was found to take: they are interned, and the same ones come thousands of times."""
+
+
 @attrs.frozen(eq=False)
 class Property(Part):
     """A part that sets one property to an attribute; subclasses say how it is spelled."""
@@ -98,8 +102,13 @@ class Property(Part):
 
     def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
         attribute = properties.get(self.name)
-        expected = self.expected(attribute) if attribute is not None else ""
-        return ((self.name, expected),) if expected else ()
+        if attribute is None or (self, attribute) in _RIGHT:
+            return ()
+        expected = self.expected(attribute)
+        if expected:
+            return ((self.name, expected),)
+        _RIGHT.add((self, attribute))
+        return ()
 
     def expected(self, attribute: Attribute) -> str:
         """What the attribute should be; empty if it is."""

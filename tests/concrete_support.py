@@ -79,7 +79,7 @@ module @step {
 }
 """
 
-_LABEL = re.compile(r"\[((?:bp|bind|plan|concrete|queue|slot|bind-\w+)\.[A-Z]\d+)\]")
+_LABEL = re.compile(r"\[([\w-]+\.[A-Z]\d+)\]")
 
 
 def labels(found: list[Diagnostic]) -> set[str]:

@@ -315,6 +315,8 @@ def drop(operation: Operation) -> None:
             if value in operation.results and operation.operands:
                 same = [v for v in operation.operands if v.type is value.type]
                 user.operands[place] = (same or operation.operands)[0]
+            elif value in operation.results:
+                user.operands[place] = block.arguments[0]
 
 
 def move(operation: Operation, to: int) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import TensorType, expressions_in, rewrite_attribute, symbol_table
+from bpir.dialects.bind import as_word, fields_of
+from bpir.dialects.bp import TensorType, expressions_in, relations_of, rewrite_attribute, symbol_table
 from bpir.dialects.plan import expr_of, live_of, names_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.diagnostic import Diagnostic
@@ -46,7 +47,7 @@ def judge(source: Operation, valid: Operation, corrupted: Operation) -> Verdict:
     if not found:
         return Verdict(EQUIVALENT if equivalent(valid, corrupted) else WRONG)
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
-    undecided = any("unknown is not success" in d.message for d in found)
+    undecided = all("unknown is not success" in d.message for d in found)
     return Verdict(UNKNOWN if undecided else REFUSED, labels, found[0].message)
 
 
@@ -72,13 +73,27 @@ def _properties(operation: Operation, facts: Facts, *without: str) -> tuple[tupl
     return tuple(sorted(said, key=lambda item: item[0]))
 
 
-def _inputs(module: Operation, facts: Facts) -> dict[Any, int]:
-    """What the module was derived under; an assumption may be said more than once."""
+DEFAULTS = {
+    "communication": "all_reduce", "recompute": "none", "convention": "standard", "master_copy": "true",
+    **dict.fromkeys(("all_gather_redo", "fused_activation", "optimizer_sharding"), "false"),
+}  # fmt: skip
+
+
+def _inputs(module: Operation, facts: Facts) -> Any:
+    """What the module was derived under. An assumption may be said twice, or not at all if the declarations prove it; a default, too."""
+    table = symbol_table(module)
+    declared = Facts(tuple(table.relations), dict(table.bindings))
     found = Counter[Any]()
+    assumed = set()
     for operation in top_level(module):
-        if operation.name.partition(".")[0] in ("bp", "bind"):
+        if operation.name == "bp.assume":
+            assumed |= {r for r in relations_of(operation) if r.kind != "divides" or not declared.divides(r.left, r.right).proved}
+        elif operation.name == "bind.strategy":
+            fields = {k: v for k, v in fields_of(operation).items() if as_word(v) is None or as_word(v) != DEFAULTS.get(k)}
+            found[operation.name, symbol_of(operation), frozenset(fields.items())] += 1
+        elif operation.name.partition(".")[0] in ("bp", "bind"):
             found[operation.name, _properties(operation, facts)] += 1
-    return {key: 1 if key[0] == "bp.assume" else count for key, count in found.items()}
+    return found, assumed
 
 
 # --- distributed modules

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from corruption import GENERAL, Change, Corruption, Found, copy_of, declared_as, drop, move, name_of, place_of, put
 
-from bpir.dialects.bp import ExprAttr, RelationAttr, TensorType, relations_attribute
-from bpir.dialects.plan import live_of, names_of, symbol_of
+from bpir.dialects.bp import NO_WORK, ExprAttr, RelationAttr, TensorType, relations_attribute
+from bpir.dialects.plan import live_of, names_of, symbol_of, text_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, constant, symbol
@@ -140,8 +140,12 @@ def phases(operations: list[Operation]) -> Found:
     def beside(operation: Operation, phase: str) -> None:
         new = copy_of(operation, "")
         say(new, phase)
-        assert operation.parent is not None
-        operation.parent.operations.insert(place_of(operation) + 1, new)
+        block = operation.parent
+        assert block is not None
+        later = PHASES[PHASES.index(phase) + 1 :] if phase in PHASES[:-2] else ()
+        stops = [i for i, o in enumerate(block.operations) if text_of(o, "phase") in later or o.name in ("dist.memory", "dist.return")]
+        made = [place_of(v.owner) for v in operation.operands if isinstance(v.owner, Operation)]
+        block.operations.insert(max([min(stops), *(m + 1 for m in made)]), new)
 
     for index, operation in enumerate(operations):
         if not isinstance(operation.properties.get("phase"), StringAttr) or "task" not in operation.properties:
@@ -202,8 +206,13 @@ def _again(operation: Operation) -> None:
 
 def arguments(operations: list[Operation]) -> Found:
     """Add, drop and exchange arguments of a block; add a state, a mesh, a second block."""
+    def another(block: Operation) -> None:
+        assert block.parent is not None
+        block.parent.operations.append(copy_of(block, "more"))
+
     for index, operation in enumerate(operations):
         if operation.name == "dist.block":
+            yield Corruption("block distributed twice", name_of(operation), _at(index, another))
             where = name_of(operation)
             yield Corruption("argument added", where, _at(index, lambda o: _arguments(o).append(Value(_arguments(o)[0].type))))
             yield Corruption("argument dropped", where, _at(index, lambda o: _arguments(o).pop() and None))
@@ -337,9 +346,21 @@ def tasks(operations: list[Operation]) -> Found:
 
         return change
 
-    def more(index: int) -> Change:
-        return lambda ops: ops[0].body.insert(place_of(ops[index]) + 1, copy_of(ops[index], "_more"))
+    def more(index: int, idle: bool) -> Change:
+        def change(ops: list[Operation]) -> None:
+            new = copy_of(ops[index], "_more")
+            if idle:
+                new.properties["work"] = NO_WORK
+            ops[0].body.insert(place_of(ops[index]) + 1, new)
 
+        return change
+
+    def nowhere(ops: list[Operation]) -> None:
+        new = Operation("plan.task", declaration=DECLARATIONS["plan.task"], span=ops[0].span)
+        new.properties.update(sym_name=StringAttr("sync"), kind=StringAttr("barrier"), operation=StringAttr("wait"), work=NO_WORK)
+        ops[0].body.append(new)
+
+    yield Corruption("barrier from nowhere", "at the end", consistent(nowhere))
     module = operations[0]
     at = {symbol_of(o): place_of(o) for o in operations if o.name == "plan.task"}
     for index, operation in enumerate(operations):
@@ -347,7 +368,8 @@ def tasks(operations: list[Operation]) -> Found:
             continue
         where, here = name_of(operation), place_of(operation)
         yield Corruption("task dropped, consistently", where, consistent(without(index)))
-        yield Corruption("task added, consistently", where, consistent(more(index)))
+        yield Corruption("task added, consistently", where, consistent(more(index, False)))
+        yield Corruption("task without work added, consistently", where, consistent(more(index, True)))
         first = max((at[n] for n in names_of(operation, "after")), default=min(at.values()) - 1) + 1
         if first < here:
             yield Corruption("task moved up, consistently", where, consistent(_at(index, lambda o, to=first: move(o, to))))

@@ -31,7 +31,7 @@ def test_what_binding_makes_is_accepted(kind: str) -> None:
         ("reads [@a, @b]", "reads [@a, @c]"),
         ("after [@left, @right, @fence]", "after [@left, @wright, @fence]"),
         ("after [@left, @right, @fence]", "after [@left, @left, @right, @fence]"),
-        ("target @queues", "target @queue"),
+        ("    target @queues", "    target @queue"),
         ("    deployment @node ", "    deployment @queues "),
         ("on @node.devices", "on @node"),
         ("issue [@left, @right]", "issue [@left, @a]"),
@@ -228,7 +228,7 @@ def test_r7_a_wrong_implementation(name: str) -> None:
 
 
 def test_r8_another_abi() -> None:
-    assert broken("queue", queue(("target @queues abi 3", "target @queues abi 4"))) == {"bind-queue.R8"}
+    assert broken("queue", queue(("    target @queues abi 3", "    target @queues abi 4"))) == {"bind-queue.R8"}
 
 
 def test_r9_a_buffer_from_nowhere_or_left_out() -> None:

@@ -92,7 +92,7 @@ def earlier(place: str) -> int:
 
 
 def test_r2_a_dropped_task() -> None:
-    refused(without_gelu(), RULE + "R2", RULE + "R4", RULE + "R8", at='"mlp.gelu.decode"')
+    refused(without_gelu(), RULE + "R2", RULE + "R3", RULE + "R8", at='"mlp.gelu.decode"')
 
 
 def test_r2_a_task_planned_twice() -> None:
@@ -101,7 +101,7 @@ def test_r2_a_task_planned_twice() -> None:
     refused(edited(text, "plan.buffer @workspace ", ("live [0, 14]", "live [0, 15]")), RULE + "R2", at="plan.task @twice")
 
 
-# R3 and R4: the work of each task, and its sum
+# R3: the work of each task, and its sum
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_r2_a_task_planned_twice() -> None:
         (COLLECTIVE, ("msg = B*H*e", "msg = B*H*e/t")),
     ],
 )
-def test_r3_and_r4_changed_work(task: str, change: tuple[str, str]) -> None:
-    refused(edited(planned(), task, change), RULE + "R3", RULE + "R4", at=task)
+def test_r3_changed_work(task: str, change: tuple[str, str]) -> None:
+    refused(edited(planned(), task, change), RULE + "R3", at=task)
 
 
 def test_r3_alone_work_moved_from_one_task_to_another() -> None:
@@ -123,9 +123,9 @@ def test_r3_alone_work_moved_from_one_task_to_another() -> None:
     refused(text, RULE + "R3", at=EXPAND)
 
 
-def test_r4_work_hidden_in_a_task_from_nowhere() -> None:
+def test_r3_work_hidden_in_a_task_from_nowhere() -> None:
     found = verdict(extra(("work <>", "work <ops = 7>")))
-    assert labels(found) == {RULE + "R1", RULE + "R4"}, shown(found)
+    assert labels(found) == {RULE + "R1", RULE + "R3"}, shown(found)
 
 
 def test_r3_work_that_differs_for_some_numbers_only_is_shown_with_such_numbers() -> None:
@@ -136,7 +136,7 @@ def test_r3_work_that_differs_for_some_numbers_only_is_shown_with_such_numbers()
 
 def test_r3_a_comparison_that_cannot_be_decided_is_refused() -> None:
     text = edited(planned(), EXPAND, ("work <ops = 2*B*F*H/t", f"work <ops = 2*B*F*H/t + {UNDECIDED}"))
-    refused(text, RULE + "R3", RULE + "R4", at=EXPAND)
+    refused(text, RULE + "R3", at=EXPAND)
     assert all("unknown is not success" in d.message for d in verdict(text))
 
 
@@ -151,7 +151,7 @@ def test_r3_no_component_of_the_work_of_any_task_can_change() -> None:
             work = work_of(task)
             assert work is not None
             task.properties["work"] = Work(*(c + 1 if i == component else c for i, c in enumerate(work.components)))
-            assert labels(gate(source, changed)) == {RULE + "R3", RULE + "R4"}
+            assert labels(gate(source, changed)) == {RULE + "R3"}
 
 
 def test_r2_no_task_can_be_left_out() -> None:
@@ -161,6 +161,16 @@ def test_r2_no_task_can_be_left_out() -> None:
         body = changed.regions[0].blocks[0]
         body.operations = [o for o in body.operations if o.name != "plan.task" or symbol_of(o) != name]
         assert RULE + "R2" in labels(boundary.verify(source, changed)), name
+
+
+# R4: buffers say whose values they hold
+
+
+@pytest.mark.parametrize("buffer", ["@input", "@workspace"])
+def test_r4_a_buffer_that_says_to_be_of_a_task_whose_values_it_does_not_hold(buffer: str) -> None:
+    text = edited(planned(), f"plan.buffer {buffer} ", ("    size", '    from "mlp.gelu.decode"\n    size'))
+    text = re.sub(r'(    from "mlp.gelu.decode"\n)(    size <[^\n]*>\n)', r"\2\1", text)
+    refused(text, RULE + "R4", at=f"plan.buffer {buffer}")
 
 
 # R5: resources are the projections of the work
@@ -371,7 +381,7 @@ def test_terms_in_another_order_are_accepted() -> None:
 
 def test_another_name_of_a_product_is_accepted_under_its_relation_only() -> None:
     change = (CORE, ("work <ops = 4*B*c*d*h/t", "work <ops = 4*B*c*H/t"))
-    refused(edited(planned(), *change), RULE + "R3", RULE + "R4", at=CORE)
+    refused(edited(planned(), *change), RULE + "R3", at=CORE)
     source = read(replaced(example_text("transformer_block"), ("where t | h", "where H = h * d, t | h")))
     source = run(source, "distribute-inference")
     accepted(edited(print_module(run(source, "plan-inference")), *change), source)

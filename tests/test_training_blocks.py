@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import read, report, run
+from support import gate, read, replaced, report, run, statement
 from support_training import BACKWARD, derive, number, options, refusal, same
 
 from bpir.dialects.bp import TensorType
@@ -204,6 +205,34 @@ def test_canonicalize_removes_what_training_refuses() -> None:
     text = Drawing(lines=['    %y = model.gelu "a.y" %x', '    %dead = model.gelu "a.dead" %x'], unread=["%y"]).text()
     found = run(read(text), "canonicalize", "distribute-training{tensor=1}")
     assert [name_of(task) for task in task_block(found).body if work_of(task) is not None] == ["a.y.forward", "a.y.activation_gradient"]
+
+
+TWICE = {
+    "one residual": ['    %y = model.add "a.y" %x, %x'],
+    "two residuals": ['    %n = model.gelu "a.n" %x', '    %m = model.add "a.m" %n, %x', '    %y = model.add "a.y" %m, %x'],
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_gradients_that_are_one_alias_are_still_summed_once_for_each_use(name: str) -> None:
+    """`x + x` has the gradient `2 dy`: the copies are one value, and a target that gives it unsummed is refused."""
+    source = read(Drawing(lines=TWICE[name], unread=["%y"]).text())
+    text = print_module(run(source, "distribute-training{tensor=1}"))
+    fork = statement(text, '"a.fork.activation_gradient"')
+    total, summed = fork.strip().partition(" = ")[0], re.findall(r"%d\w+", fork.partition(" fork ")[2].partition(" : ")[0])
+    assert summed.count("%dy") == 2 and len(summed) == 2 + (name == "two residuals")
+    wrong = replaced(text, (fork, ""), (f"dist.return %y, {total}\n", "dist.return %y, %dy\n"))
+    found = [diagnostic.message for diagnostic in gate(source, read(wrong))]
+    assert any("does not return the complete gradient of an argument [distribute-training.R8]" in message for message in found)
+
+
+def test_a_shard_that_is_gathered_again_is_charged_to_its_collective_if_that_reads_it_first() -> None:
+    lines = ['    %u = model.linear "a.up" %x : [F]', '    %y = model.linear "a.down" %u : [H]', '    %n = model.rms_norm "a.n" %x']
+    chosen = {"tensor": "t", "communication": "reduce_scatter_all_gather", "all_gather_redo": True}
+    for order, first in ((lines, "a.input_collective"), ([lines[2], *lines[:2]], "a.n")):
+        layers = derive(read(Drawing(lines=order, unread=["%y", "%n"]).text()), chosen).report.layers
+        charged = {layer: str(layers[layer]["activation_bytes"]) for layer in ("a.input_collective", "a.n")}
+        assert charged == {layer: "B*H*S*e/t" if layer == first else "0" for layer in charged}
 
 
 @pytest.mark.parametrize("degree", [2, 4])

@@ -213,8 +213,12 @@ def test_what_is_taken_for_granted_is_recorded_once_and_only_where_nothing_decla
 
 @every_communication
 @every_recompute
-def test_every_component_of_every_task_is_a_whole_number_for_admissible_sizes(communication: str, recompute: str) -> None:
-    step = block(communication=communication, recompute=recompute, data="D", optimizer_sharding=True)
+@pytest.mark.parametrize("bias", ["", "bias "])
+def test_every_component_of_every_task_is_a_whole_number_for_admissible_sizes(communication: str, recompute: str, bias: str) -> None:
+    biased = tuple(
+        (f'"{layer}" {operand} : [', f'"{layer}" {operand} {bias}: [') for layer, operand in (("mlp.expand", "%m"), ("mlp.contract", "%g"))
+    )
+    step = block(*biased, communication=communication, recompute=recompute, data="D", optimizer_sharding=True)
     table = symbol_table(step.plan)
     facts = Facts((*table.relations, *table.assumptions), {})
     for task in step.tasks:

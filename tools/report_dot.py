@@ -76,7 +76,7 @@ def render_dot(module: Operation) -> str:
     for issued in queues.values():
         for pair in zip(issued, issued[1:], strict=False):
             if pair not in needed:
-                lines.append(f'  {numbers[pair[0]]} -> {numbers[pair[1]]} [style=dotted, color=grey60, arrowhead=open];')
+                lines.append(f"  {numbers[pair[0]]} -> {numbers[pair[1]]} [style=dotted, color=grey60, arrowhead=open];")
     return "\n".join([*lines, *_legend(nodes), "}"]) + "\n"
 
 

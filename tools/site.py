@@ -77,7 +77,7 @@ def passes_page(root: Path, run: Callable[[str, Path], str]) -> str:
         if missing:
             raise DocumentationError(f"the docstring of the pass '{name}' lacks: {', '.join(missing)}")
         boundary = levels(passes.load_pass(name)).replace("->", "→")
-        provenance = _cell(text.sections["References"])
+        provenance = _papers(_cell(text.sections["References"]))
         lines.append(f"| [`{name}`](#{name})<br>`{_class(name)}` | {boundary} | {provenance} | {text.remarks['Evidence']} |")
     for name, text in documented.items():
         lines += ["", *_pass(name, text, root, run)]
@@ -105,6 +105,8 @@ def _pass(name: str, text: Documentation, root: Path, run: Callable[[str, Path],
         yield from ("", f"### {HEADINGS.get(title, title)} {{: #{anchor} }}", "")
         if title == "Example":
             yield from _example(text.sections[title], root, run)
+        elif title == "References":
+            yield _capital(_papers(escaped(text.sections[title])))
         elif title == "Evidence":
             yield from (f"**Status: {text.remarks[title]}.** {_capital(escaped(text.sections[title]))}",)
         else:
@@ -247,6 +249,11 @@ def escaped(text: str) -> str:
     """The text of a docstring as Markdown: what stands in no code is plain."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if i % 2 else part.replace("<", "&lt;").replace("*", r"\*") for i, part in enumerate(parts))
+
+
+def _papers(text: str) -> str:
+    """The text with the numbers of arXiv as links."""
+    return re.sub(r"\b(\d{4}\.\d{5})\b", r"[\1](https://arxiv.org/abs/\1)", text)
 
 
 def _cell(text: str) -> str:

@@ -234,7 +234,7 @@ class _BlockCheck:
         self._phase(task, effect)
         try:
             local = dist.local(task, operation, self.mesh)
-            if len(task.operands) != len(operands):
+            if len(task.operands) != len(operands) or not _same_ranks(task, operands, expected):
                 return
             self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
             self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), rule.matmul_operations(local))
@@ -348,6 +348,13 @@ class _BlockCheck:
                 f"the operation '{source}' does not make the task '{name}'",
                 note("the operation", layers[source].span),
             )
+
+
+def _same_ranks(task: Operation, operands: Iterable[Value | None], expected: Iterable[TensorType]) -> bool:
+    """Whether the work rules can read the task: its values have as many dimensions as they should, which other findings report."""
+    wanted = [*(v.type if v is not None else None for v in operands), *expected]
+    pairs = zip((*task.operands, *task.results), wanted, strict=False)
+    return all(not isinstance(t, TensorType) or (isinstance(v.type, TensorType) and len(v.type.dims) == len(t.dims)) for v, t in pairs)
 
 
 def _appended(operation: Operation) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr
-from bpir.ir.declaration import EXTENSION_LEVELS
+from bpir.ir.declaration import EXTENSION_LEVELS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
@@ -62,25 +63,34 @@ FORBIDDEN = {
 def verify(module: Operation) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
-    F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots, underscores
-    and digits, so that `hw.device`, `device_id` and `launch_time` are found.
+    F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots,
+    underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.
     """
-    found = []
+    found: list[Diagnostic] = []
     for operation in module.walk():
         level = operation.name.partition(".")[0]
         properties = operation.properties
         if level in ("builtin", "bp", "bind"):  # an input of a derivation may say what the level may not; its attributes may not
             level, properties = level_of(module), {}
-        for what, words in FORBIDDEN.get(EXTENSION_LEVELS.get(level, level), {}).items():
-            for name, value in (*properties.items(), *operation.attributes.items()):
-                free = name not in properties
-                if ((free or name not in _own_names(operation)) and _words(name) & words) or _says(value, words, free):
-                    rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
-                    message = f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]"
-                    found.append(error(message, operation.span))
+        own = _own_names(operation.declaration)
+        for name, value in properties.items():
+            if name not in own or isinstance(value, _SPEAKING):  # the many others are names, references and numbers
+                found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, False))
+        for name, value in operation.attributes.items():
+            found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, True))
         if level == "model":
             found.extend(_sharded(operation))
     return found
+
+
+def _judge(operation: Operation, level: str, name: str, value: Attribute, free: bool) -> list[str]:
+    """What one attribute says that it must not; `free` are those that no declaration names."""
+    messages = []
+    for what, words in FORBIDDEN.get(EXTENSION_LEVELS.get(level, level), {}).items():
+        if ((free or name not in _own_names(operation.declaration)) and _words(name) & words) or _says(value, words, free):
+            rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
+            messages.append(f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]")
+    return messages
 
 
 def _sharded(operation: Operation) -> list[Diagnostic]:
@@ -91,8 +101,11 @@ def _sharded(operation: Operation) -> list[Diagnostic]:
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
-def _own_names(operation: Operation) -> frozenset[str]:
-    declaration = operation.declaration
+_SPEAKING = (ArrayAttr, DictAttr)
+
+
+@cache
+def _own_names(declaration: OperationDeclaration | None) -> frozenset[str]:
     if declaration is None:
         return frozenset()
     return frozenset((*declaration.required, *declaration.optional))

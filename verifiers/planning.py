@@ -24,10 +24,11 @@ COMPONENTS = ("ops", "read", "write", "msg")
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task; R4 and in total; R5 resources are
-    the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and matrix products; R8 dependencies are the data
-    flow; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11 symbols,
-    numbers and bindings are kept; R12 role and storage class of buffers; R13 the memory facts of layers are kept.
+    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task, and in total; R4 buffers say
+    whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and
+    matrix products; R8 dependencies are the data flow, and the order respects updates; R9 every obligation has its buffer, and it is
+    large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class
+    of buffers; R13 memory facts are kept.
     """
 
     def __init__(self, source: Operation, target: Operation) -> None:
@@ -50,7 +51,6 @@ class Planning:
                     self.findings.refuse("R2", task, f"two blocks of the source have a task '{dist.name_of(task)}'", first)
         planned = self._lineage(sources)
         meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
-        self._total(sources.values())
         expected_buffers: set[Operation] = set()
         for block in blocks:
             reference = block.properties.get("mesh")
@@ -61,6 +61,7 @@ class Planning:
 
                 check = TrainingCheck
             expected_buffers |= check(self.findings, block, mesh, planned, self.buffers).run()
+        self._total(sources.values())
         self._facts(blocks)
         for buffer in self.buffers:
             if buffer not in expected_buffers:
@@ -131,7 +132,7 @@ class Planning:
             expected = total(w.components[index] for w in works if w is not None)
             found = total(w.components[index] for w in ours if w is not None)
             where = self.tasks[0] if self.tasks else self.target
-            self.findings.equal("R4", where, f"the total work '{name}' of all tasks", found, expected)
+            self.findings.equal("R3", where, f"the total work '{name}' of all tasks", found, expected)
 
 
 class BlockCheck:
@@ -223,7 +224,7 @@ class BlockCheck:
         if size is not bound and not facts.equal(size, bound).proved and not facts.integral(size).proved:
             self.findings.refuse("R9", buffer, f"the size of @{name} ({what}) is no whole number of bytes: {size.text}")
         if text_of(buffer, "source") != source:
-            self.findings.refuse("R9", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
+            self.findings.refuse("R4", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
         if text_of(buffer, "storage") != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {text_of(buffer, 'storage')}")
         return name

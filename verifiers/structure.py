@@ -6,8 +6,10 @@ inferred ones. All errors are gathered, in the order of the text.
 
 from __future__ import annotations
 
+from functools import cache
+
 from bpir.ir.attributes import StringAttr
-from bpir.ir.declaration import DECLARATIONS, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
 from bpir.verifiers.dominance import check_dominance
@@ -39,7 +41,7 @@ def _check_operation(operation: Operation, report: Report) -> None:
         if name not in operation.properties:
             report.error(operation, f"'{operation.name}' lacks its property '{name}'")
     if declaration.syntax is not None:
-        known = {*declaration.required, *declaration.optional, *(name for part in declaration.syntax for name in part.names())}
+        known = _known(declaration)
         for name in operation.properties:
             if name not in known:
                 report.error(operation, f"'{operation.name}' has no property '{name}'{suggestion(name, known)}")
@@ -55,6 +57,13 @@ def _check_operation(operation: Operation, report: Report) -> None:
         report.error(operation, f"'{operation.name}' must be the last operation of its block")
     if declaration.symbol_table:
         _check_symbols(operation, report)
+
+
+@cache
+def _known(declaration: OperationDeclaration) -> frozenset[str]:
+    """The properties that an operation may have."""
+    parts = declaration.syntax or ()
+    return frozenset((*declaration.required, *declaration.optional, *(name for part in parts for name in part.names())))
 
 
 def _check_region(operation: Operation, region: Region, report: Report) -> None:

@@ -86,6 +86,8 @@ class BlockTrace:
         self.borders: dict[str, Value] = {}
         self.entries: set[str] = set()  # the forks of values that enter a region
         self.done: set[object] = set()  # borders and sums that have their task
+        forward = {self._layer(t) for t in block.body if dist.text_of(t, "phase") == "forward"}
+        self.lost = {o for layer, o in self.layers.items() if layer not in forward}  # rule R2 reports them, once
         self.collectives = regions.parallel and bool(regions.axes)
 
     # --- the walk
@@ -208,6 +210,8 @@ class BlockTrace:
 
     def _reads(self, task: Operation, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
+        if source.owner in self.lost:
+            return
         if meaning is None or meaning.value is not source:
             self.findings.refuse("R3", task, f"operand {index} is not the image of what '{self._layer(task)}' reads")
         elif again and not meaning.again and self.needs.is_repeated(source, whole_type=image.type is not self.expected(source)):
@@ -225,7 +229,8 @@ class BlockTrace:
             seen.add(value)
         types = [v.type for v in (*task.operands, *task.results[: len(operation.results)])]
         tensors = tuple(t.local(self.mesh) for t in types if isinstance(t, TensorType))
-        if len(tensors) != len(types):
+        ranks = [len(v.type.dims) for v in (*operation.operands, *operation.results) if isinstance(v.type, TensorType)]
+        if [len(t.dims) for t in tensors] != ranks:
             return None
         count = len(task.operands)
         return LayerView(dist.kind_of(task), rule, Local(operation, tensors[:count], tensors[count:], tuple(first)))
@@ -353,13 +358,10 @@ class BlockTrace:
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         view = self.views.get(layer_of(operation))
-        if view is None:
-            return
         if self._is_alias(operation):
             self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
-        if not self._gradient_reads(task, operation, self.needs.reads(operation, False)):
-            return
+        self._gradient_reads(task, operation, self.needs.reads(operation, False))
         types = [self._operand_type(operation, v) for v in operation.operands]
         if self.collectives and self.regions.enters(operation):
             types = [partial(type) for type in types]
@@ -367,6 +369,8 @@ class BlockTrace:
             return
         for index, (image, value) in enumerate(zip(task.results, operation.operands, strict=True)):
             self._gradient(image, value, frozenset({(operation, index)}))
+        if view is None:
+            return
         local = view.local
         self._numbers(task, self.convention.activation_gradient(view), rule.gradient_weights(local), rule.gradient_matmul(local))
 
@@ -376,12 +380,12 @@ class BlockTrace:
         view = self.views.get(layer_of(operation))
         forward = self.tasks.get((layer_of(operation), "forward"))
         if view is None or forward is None:
+            self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
             return
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
             return
-        if not self._gradient_reads(task, operation, self.needs.reads(operation, True)):
-            return
+        self._gradient_reads(task, operation, self.needs.reads(operation, True))
         types = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
         tensors = tuple(reduced(t) for t in types if isinstance(t, TensorType))
         count = len(operation.operands)
@@ -389,27 +393,29 @@ class BlockTrace:
         if self._results(task, list(expected), [Meaning(weight=(operation, i)) for i in range(len(expected))]):
             self._numbers(task, self.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
-    def _gradient_reads(self, task: Operation, operation: Operation, needed: Sequence[Value | Operation]) -> bool:
+    def _gradient_reads(self, task: Operation, operation: Operation, needed: Sequence[Value | Operation]) -> None:
         """A gradient task reads the complete gradient of each result, then what its rule needs, kept or made again."""
         layer = layer_of(operation)
         count = len(operation.results)
         if len(task.operands) != count + len(needed):
             self.findings.refuse("R8", task, f"the task has {len(task.operands)} operands, expected {count + len(needed)}")
-            return False
+            return
         for image, value in zip(task.operands, operation.results, strict=False):
             if not self.meanings.get(image, Meaning()).sums(value, self.needs.uses(value)):
                 self.findings.refuse("R8", task, f"'{layer}' does not read the complete gradient of its result")
-                return False
+                continue
             type = self.expected(value)
             self._type(task, image, whole(type) if self.regions.contracts(operation) and self.collectives else type)
-        return all(self._kept(task, operation, image, need) for image, need in zip(task.operands[count:], needed, strict=True))
+        for image, need in zip(task.operands[count:], needed, strict=True):
+            if (need if isinstance(need, Operation) else need.owner) not in self.lost:
+                self._kept(task, operation, image, need)
 
-    def _kept(self, task: Operation, operation: Operation, image: Value, need: Value | Operation) -> bool:
+    def _kept(self, task: Operation, operation: Operation, image: Value, need: Value | Operation) -> None:
         meaning = self.meanings.get(image, Meaning())
         layer = layer_of(operation)
         if (meaning.mask if isinstance(need, Operation) else meaning.value) is not need:
             self.findings.refuse("R8", task, f"the gradient of '{layer}' reads another value than its rule needs")
-            return False
+            return
         if isinstance(need, Operation):
             again = need in self.needs.recomputed
         else:
@@ -419,8 +425,6 @@ class BlockTrace:
         if again != meaning.again:
             what = "is neither kept nor repeated: backward makes it again" if again else "is kept, and need not be repeated"
             self.findings.refuse("R12", task, f"a value that the gradient of '{layer}' reads {what}")
-            return False
-        return True
 
     def _optimizer(self, task: Operation, operation: Operation) -> None:
         view = self.views.get(layer_of(operation))

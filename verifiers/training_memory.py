@@ -106,6 +106,8 @@ class MemoryCheck:
         self._compare(row, view, kept, dropped)
 
     def _keeps(self, row: Operation, needs: list[Value | Operation]) -> None:
+        if any((need if isinstance(need, Operation) else need.owner) in self.trace.lost for need in needs):
+            return
         found = []
         for value in row.operands:
             meaning = self.trace.meanings.get(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from operator import attrgetter
 
 import attrs
 
@@ -68,11 +69,11 @@ class Vector(Symbolic):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The names of the components, in order."""
-        return tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
+        return _names(cls)
 
     @property
     def components(self) -> tuple[Expr, ...]:
-        return tuple(getattr(self, name) for name in self.names())
+        return _getter(type(self))(self)
 
     def items(self) -> list[tuple[str, Expr]]:
         """The names and values of the components that are not zero."""
@@ -86,6 +87,16 @@ class Vector(Symbolic):
 
     def body_text(self) -> str:
         return ", ".join(f"{name} = {value.text}" for name, value in self.items())
+
+
+@cache
+def _names(cls: type[Vector]) -> tuple[str, ...]:
+    return tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
+
+
+@cache
+def _getter(cls: type[Vector]) -> Callable[[Vector], tuple[Expr, ...]]:
+    return attrgetter(*_names(cls))
 
 
 @attrs.frozen(eq=False)
