@@ -62,7 +62,7 @@ class DistributeTransformerTrainingPass(Pass):
 
     Deviations from the papers: the reduction of replicated weights' gradients over `t` belongs to gradient reduction with data
     parallelism, not to the block. Elementwise work is counted where the papers count matrix products alone. The convention of
-    Calculon is reproduced by `convention=calculon`, with the reasons for each difference in `dialects/model/conventions.py`.
+    Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
 
     Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R16 are the gate of every run; each
     reads a task as what it computes. E1 to E15 are proved from this text against derived tasks in `tests/test_equations.py`, closed

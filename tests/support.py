@@ -27,7 +27,7 @@ DATA = Path(__file__).parent / "data"
 UNDECIDED = "max(3*B*S*c - B**3 - S**3 - c**3, 0)"
 """Zero for all numbers (the geometric mean is not above the arithmetic one), which no proof here finds."""
 
-_LABEL = re.compile(r"\[((?:bp|bind|model|dist|plan|distribute-inference|plan-inference)\.[A-Z]\d+)\]")
+_LABEL = re.compile(r"\[([a-z][a-z-]*\.[A-Z]\d+)\]")
 
 
 def read(text: str, name: str = "test.bpir") -> Operation:

@@ -300,7 +300,7 @@ def test_r8_effects_on_the_cache(task: str, change: tuple[str, str]) -> None:
 
 
 def test_r8_a_workload_without_phase() -> None:
-    refused(replaced(derived(), ("{phase = decode, context = c}", "{context = c}")), RULE + "R8", at="dist.block")
+    refused(replaced(derived(), ("{phase = decode, context = c}", "{context = c}")), RULE + "R8", RULE + "R9", at="dist.block")
 
 
 # R9: symbols, numbers and bindings are kept; assumptions are recorded, and no others

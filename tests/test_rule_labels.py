@@ -68,7 +68,9 @@ def named_by_tests() -> set[str]:
     for path in (*(ROOT / "tests").glob("*.py"), *(ROOT / "lit_tests").rglob("*.*")):
         if "Output" in path.parts or not path.is_file() or path.name == "test_rule_labels.py":
             continue
-        text = path.read_text(encoding="latin-1")
+        text = re.sub(
+            r"\b(bind|plan)-\{\w+\}", lambda m: {"bind": "bind-queue", "plan": "plan-training"}[m[1]], path.read_text(encoding="latin-1")
+        )
         found |= set(FULL.findall(text))
         prefixes = set(re.findall(r"[\"']([a-z]+(?:-[a-z]+)?)\.(?=[\"'{])", text))
         found |= {f"{prefix}.{number}" for prefix in prefixes for number in re.findall(r"[\"']([RFP]\d+)[\"']", text)}

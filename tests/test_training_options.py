@@ -11,7 +11,9 @@ from support import ROOT, example_text, read, replaced, run
 from support_training import options, refusal
 
 from bpir.dialects.bind import STRATEGY, WORKLOAD
+from bpir.ir.equality import equal
 from bpir.ir.printer import print_module
+from bpir.verifiers import module as structure
 
 TEXT = example_text("transformer_block").replace("bp.symbols B,", "bp.symbols D, p, B,")
 STRATEGY_LINE = "bind.strategy @tp {tensor = t}"
@@ -200,11 +202,40 @@ def test_under_calculon_a_share_may_be_a_fraction() -> None:
     assert "optimizer = 18" in derived(TEXT, *passes, "bind-symbols{H=4 h=1 d=3 F=8}")  # 12 * 12/8 bytes of H*h*d weights
 
 
+STRATEGIES: dict[str, dict[str, object]] = {
+    "one rank": {"tensor": 1, "recompute": "full"},
+    "all-reduce": {"recompute": "attention", "fused_activation": True},
+    "sequence parallel": {**GATHER, "recompute": "full", "data": "D", "optimizer_sharding": True},
+    "gathered again": {**GATHER, "recompute": "attention", "all_gather_redo": True, "batch": 4, "context": "2*t", "master_copy": False},
+    "calculon": {**GATHER, "convention": "calculon", "recompute": "attention", "pipeline": "p"},
+}
+LEVELS: dict[str, tuple[str, ...]] = {
+    "dist": (),
+    "plan": ("plan-training",),
+    "bound": ("plan-training", "bind-symbols{B=4 S=8 H=16 F=32 h=4 d=4 t=2 D=2 e=2 p=3 c=8}"),
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_both_forms_are_read_back_as_the_same_module_and_printed_the_same(name: str, level: str) -> None:
+    module = run(read(TEXT), f"distribute-training{{{options(STRATEGIES[name])}}}", *LEVELS[level])
+    forms = [print_module(module, generic) for generic in (False, True)]
+    assert forms[0] != forms[1]
+    for generic, text in enumerate(forms):
+        again = read(text)
+        assert structure.verify(again) == []
+        assert equal(module, again)
+        assert print_module(again, bool(generic)) == text
+
+
 SCRIPT = """
 import sys
 sys.path.insert(0, "tests")
 from support import read, run
+from bpir.ir.equality import equal
 from bpir.ir.printer import print_module
+from bpir.verifiers import module as structure
 module = read(sys.stdin.read())
 for options in sys.argv[1:]:
     print(print_module(run(module, f"distribute-training{{{options}}}", "plan-training")))
@@ -213,11 +244,7 @@ for options in sys.argv[1:]:
 
 @pytest.mark.parametrize("seed", ["1", "2024"])
 def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
-    chosen = [
-        "recompute=full communication=reduce_scatter_all_gather data=D optimizer_sharding=true",
-        "recompute=attention convention=calculon all_gather_redo=true communication=reduce_scatter_all_gather",
-        "tensor=1 recompute=full",
-    ]
+    chosen = [options(strategy) for strategy in STRATEGIES.values()]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *chosen],
         input=TEXT,
@@ -227,5 +254,5 @@ def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": seed},
     )
-    ours = [derived(TEXT, f"distribute-training{{{options}}}", "plan-training") for options in chosen]
+    ours = [derived(TEXT, f"distribute-training{{{given}}}", "plan-training") for given in chosen]
     assert done.stdout == "".join(f"{text}\n" for text in ours)

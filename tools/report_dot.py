@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import attrs
 
@@ -63,7 +64,7 @@ def render_dot(module: Operation) -> str:
         '  edge [arrowsize=0.7, color="#333333"];',
     ]
     queues = _queues(module)
-    drawn = set()
+    drawn: set[str] = set()
     for index, (queue, issued) in enumerate(queues.items()):
         lines += [f"  subgraph cluster_q{index} {{", f"    label={_quoted(queue)}; color=grey60; style=dashed;"]
         lines += [f"    {_drawn(node, numbers)}" for node in nodes if node.name in issued]
@@ -74,7 +75,7 @@ def render_dot(module: Operation) -> str:
         lines += [f"  {numbers[name]} -> {numbers[node.name]};" for name in node.after if name in numbers]
     needed = {(name, node.name) for node in nodes for name in node.after}
     for issued in queues.values():
-        for pair in zip(issued, issued[1:], strict=False):
+        for pair in pairwise(issued):
             if pair not in needed:
                 lines.append(f"  {numbers[pair[0]]} -> {numbers[pair[1]]} [style=dotted, color=grey60, arrowhead=open];")
     return "\n".join([*lines, *_legend(nodes), "}"]) + "\n"

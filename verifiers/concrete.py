@@ -118,9 +118,16 @@ class _Structure:
             elif devices is None:
                 self.findings.refuse("R6", command, f"the transfer @{symbol_of(command)} needs two devices; the plan has none")
             else:
-                what = f"the number of devices, which the transfer @{symbol_of(command)} between {ends[0]} and {ends[1]} needs,"
-                where = note("the transfer is here", command.span)
-                self.findings.at_least("R6", devices, what, expr_of(devices, "count"), constant(max(ends) + 1), where)
+                self._enough(command, devices, max(ends) + 1)
+
+    def _enough(self, transfer: Operation, devices: Operation, needed: int) -> None:
+        """There are as many devices as the transfer needs."""
+        count = expr_of(devices, "count")
+        verdict = self.facts.at_least(count, constant(needed))
+        if not verdict.proved:
+            how = f"there are {count.text}" if verdict.refuted else f"that {count.text} are enough can't be decided"
+            where = note("the devices are here", devices.span)
+            self.findings.refuse("R6", transfer, f"the transfer @{symbol_of(transfer)} needs {needed} devices, {how}", where)
 
     # --- layout
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects.bp import NO_WORK, TensorType, Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.base import Local, ModelOperation, layer_of
@@ -18,45 +16,9 @@ from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
 from bpir.verifiers.training_names import collective_names, first_of, fork_names
 from bpir.verifiers.training_needs import Needs
-
-PHASE_ORDER = {
-    "forward": 0,
-    "recompute": 1,
-    "recommunication": 1,
-    "activation_gradient": 2,
-    "weight_gradient": 2,
-    "optimizer": 3,
-}
-
-Use = tuple[Operation, int]
-"""One use of a value of the model: who reads it, as which operand."""
-
-
-@attrs.define(eq=False)
-class Meaning:
-    """What a value of the target stands for.
-
-    Attributes:
-        value: of forward, the value of the model, or None.
-        mask: the dropout whose mask it is.
-        again: whether it was computed or gathered again.
-        uses: of a gradient, by value of the model the uses whose contributions it sums. Gradients can be aliases (a residual's gradient
-            is a copy): then there are several values, or several sums of one value, and each reading stands for one of them.
-        weight: of a weight gradient, the operation and which of its weights.
-    """
-
-    value: Value | None = None
-    mask: Operation | None = None
-    again: bool = False
-    uses: dict[Value, list[frozenset[Use]]] = attrs.field(factory=dict)
-
-    def sums(self, value: Value, uses: frozenset[Use]) -> bool:
-        """Whether it is the sum of the contributions of these uses of the value."""
-        return uses in self.uses.get(value, ())
-
-    weight: Use | None = None
 
 
 class BlockTrace:
@@ -102,7 +64,7 @@ class BlockTrace:
                     self.findings.refuse("R1", task, f"training has no state: '{dist.name_of(task)}' comes from no layer of the model")
                 continue
             phase = dist.text_of(task, "phase")
-            if phase not in self._phases(task):
+            if phase not in phases_of(task):
                 self.findings.refuse("R13", task, f"'{dist.name_of(task)}' can't be of phase '{phase}'")
                 continue
             if strings(task.properties.get("effects")):
@@ -114,15 +76,6 @@ class BlockTrace:
             self._task(task, phase)
         self._missing()
         self._return()
-
-    @staticmethod
-    def _phases(task: Operation) -> tuple[str, ...]:
-        """The phases that a task of its kind can be of."""
-        if isinstance(task.declaration, dist.Collective):
-            return ("forward", "recommunication", "activation_gradient")
-        if dist.kind_of(task) in dist.TRAINING_KINDS:
-            return ("activation_gradient",) if dist.kind_of(task) == "fork" else ("optimizer",)
-        return ("forward", "recompute", "activation_gradient", "weight_gradient")
 
     def _arguments(self) -> None:
         ours = self.model.regions[0].blocks[0].arguments
@@ -263,6 +216,7 @@ class BlockTrace:
         expected = ("dist.reduce_scatter" if scattered else "dist.all_reduce") if summed else "dist.all_gather"
         if task.name != expected:
             self.findings.refuse("R5", task, f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected}")
+            self.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
             return
         if again and not (self.needs.is_reduced_again(value) if summed else self.needs.is_gathered_again(value)):
             self.findings.refuse("R11", task, f"the collective '{dist.name_of(task)}' is repeated without need")
@@ -337,6 +291,9 @@ class BlockTrace:
                     self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
                 return
         self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
+        for value in list(meanings[0].uses)[:1] if task.results else ():  # what it should be, so that its readers are judged by themselves
+            entering = self.needs.entering(value)
+            self._fork_result(task, value, entering if len(entering) > 1 else self.needs.uses(value))
 
     def _fork_result(self, task: Operation, value: Value, uses: frozenset[Use]) -> None:
         types = [v.type for v in (*task.operands, *task.results)]
