@@ -1,19 +1,138 @@
-"""The `func` dialect, as far as generic form needs it: functions, whose regions check dominance, and their return."""
+"""The `func` dialect: functions, whose regions check dominance, their return and calls; both forms as upstream spells them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
 from bpir.dialects.builtin import VISIBILITIES
-from bpir.ir.attributes import ArrayAttr, DictAttr, FunctionType, StringAttr
-from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, FunctionType, StringAttr, SymbolRefAttr, dictionary, symbol_text
+from bpir.ir.declaration import Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation, types_of
+from bpir.ir.syntax import Part, alternative
+
+
+@attrs.frozen(eq=False)
+class FunctionForm(Part):
+    """`private @f(%a: T {d.x = 1}) -> (T) attributes {d.y = 2} {...}`; a declaration has types only and no body."""
+
+    prints_attributes = True
+    hides_empty_region = True
+
+    def names(self) -> tuple[str, ...]:
+        return ("sym_name", "function_type", "sym_visibility")  # others, such as `arg_attrs`, are printed in generic form
+
+    def fragment(self, rule: str) -> Fragment:
+        words = "".join(f' | "{word}" -> {rule}_{word}' for word in VISIBILITIES)
+        rules = (
+            f"{rule}: {rule}_visibility symbol_name function_signature function_results {rule}_attributes function_body -> {rule}_is\n"
+            f"{rule}_visibility: -> {rule}_default{words}\n"
+            f'{rule}_attributes: -> {rule}_default | "attributes" dictionary -> {rule}_given\n'
+        )
+        actions: dict[str, Any] = {rule + "_is": lambda c, v, s: list(v), rule + "_default": lambda c, v, s: None}
+        actions[rule + "_given"] = lambda c, v, s: v[0]
+        for word in VISIBILITIES:
+            actions[f"{rule}_{word}"] = lambda c, v, s, word=word: word
+        return Fragment(rules, actions)
+
+    def read(self, value: Any, draft: Draft) -> None:
+        visibility, name, arguments, results, attributes, region = value
+        draft.properties["sym_name"] = StringAttr(name)
+        draft.properties["function_type"] = FunctionType(tuple(a.type for a in arguments), tuple(r.type for r in results))
+        if visibility is not None:
+            draft.properties["sym_visibility"] = StringAttr(visibility)
+        for key, items in (("arg_attrs", arguments), ("res_attrs", results)):
+            if any(item.attributes is not None and item.attributes.entries for item in items):
+                draft.properties[key] = ArrayAttr(tuple(item.attributes or DictAttr(()) for item in items))
+        if attributes is not None:
+            draft.attributes.update(attributes.entries)
+        draft.regions.append(region)
+        draft.result_types = []
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        properties = operation.properties
+        name, type_, visibility = properties["sym_name"], properties["function_type"], properties.get("sym_visibility")
+        assert isinstance(name, StringAttr)
+        assert isinstance(type_, FunctionType)
+        if isinstance(visibility, StringAttr):
+            yield f" {visibility.value}"
+        yield f" {symbol_text(name.value)}"
+        region = operation.regions[0]
+        yield region.blocks[0] if region.blocks else f"({', '.join(t.text for t in type_.inputs)})"
+        if len(type_.results) == 1 and not isinstance(type_.results[0], FunctionType):
+            yield f" -> {type_.results[0].text}"
+        elif type_.results:
+            yield f" -> ({', '.join(t.text for t in type_.results)})"
+        if operation.attributes:
+            yield " attributes "
+            yield dictionary(operation.attributes.items())
+        if region.blocks:
+            yield region
+
+
+@attrs.frozen(eq=False)
+class TypedOperands(Part):
+    """`%a, %b : T, T`; nothing is read by the base grammar, which knows that a return ends a block."""
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "typed_operands", lambda c, v, s: v[0])
+
+    def read(self, value: Any, draft: Draft) -> None:
+        draft.operands.extend(value)
+        draft.result_types = []
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        for index, operand in enumerate(operation.operands):
+            yield ", " if index else " "
+            yield operand
+        if operation.operands:
+            yield " : " + ", ".join(o.type.text for o in operation.operands)
+
+
+@attrs.frozen(eq=False)
+class CallForm(Part):
+    """`@f(%a, %b) {...} : (T, T) -> T`"""
+
+    prints_attributes = True
+
+    def names(self) -> tuple[str, ...]:
+        return ("callee",)
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "symbol_ref call_operands", lambda c, v, s: list(v))
+
+    def read(self, value: Any, draft: Draft) -> None:
+        callee, call = value
+        draft.properties["callee"] = callee
+        draft.operands.extend(call.operands)
+        draft.attributes.update(call.attributes.entries if call.attributes is not None else ())
+        draft.result_types = list(call.results)
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        yield " "
+        yield operation.properties["callee"]
+        yield "("
+        for index, operand in enumerate(operation.operands):
+            if index:
+                yield ", "
+            yield operand
+        yield ")"
+        if operation.attributes:
+            yield " "
+            yield dictionary(operation.attributes.items())
+        yield " : "
+        yield FunctionType(types_of(operation.operands), types_of(operation.results))
 
 
 class Function(OperationDeclaration):
-    """A function: `"func.func"() <{function_type = () -> (), sym_name = "f"}> ({...}) : () -> ()`."""
+    """A function: `func.func @f(%x: T) -> T {...}`, or a declaration: `func.func private @f(T) -> T`."""
 
     name = "func.func"
+    syntax = (FunctionForm(),)
     required = ("sym_name", "function_type")
-    optional = ("sym_visibility", "arg_attrs", "res_attrs")
+    optional = ("sym_visibility", "arg_attrs", "res_attrs", "no_inline")
     isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -58,9 +177,11 @@ def _check_argument_attributes(operation: Operation, key: str, count: int, repor
 
 
 class Return(OperationDeclaration):
-    """Ends a function."""
+    """Ends a function: `return %x : T`."""
 
     name = "func.return"
+    spelling = "return"
+    syntax = (TypedOperands(),)
     terminator = True
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -79,3 +200,75 @@ class Return(OperationDeclaration):
                 f" {', '.join(t.text for t in types_of(operation.operands)) or 'nothing'} is returned",
                 report.note(function, "the function is here"),
             )
+
+
+class Call(OperationDeclaration):
+    """Calls a function: `call @f(%x) : (T) -> T`."""
+
+    name = "func.call"
+    spelling = "call"
+    syntax = (CallForm(),)
+    required = ("callee",)
+    optional = ("no_inline", "arg_attrs", "res_attrs")
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        callee = operation.properties["callee"]
+        if not isinstance(callee, SymbolRefAttr):
+            report.error(operation, f"'callee' of a call must be a symbol (@name), not {callee}")
+            return
+        function = _function(operation, callee)
+        if function is None:
+            report.error(operation, f"there is no function '{callee.text}'")
+            return
+        expected = function.properties.get("function_type")
+        found = FunctionType(types_of(operation.operands), types_of(operation.results))
+        if expected is not found:
+            report.error(
+                operation,
+                f"the call has the type {found.text}, but the function {expected}",
+                report.note(function, "the function is here"),
+            )
+
+
+def _function(operation: Operation, callee: SymbolRefAttr) -> Operation | None:
+    """The function of a name in the module around the operation."""
+    around: Operation | None = operation
+    while around is not None and not (around.declaration is not None and around.declaration.symbol_table):
+        around = around.parent.parent.parent if around.parent is not None and around.parent.parent is not None else None
+    wanted: Attribute = StringAttr(callee.root)
+    for child in around.body if around is not None and len(callee.path) == 1 else ():
+        if child.name == "func.func" and child.properties.get("sym_name") is wanted:
+            return child
+    return None
+
+
+class CallIndirect(OperationDeclaration):
+    """Calls a function value, its first operand."""
+
+    name = "func.call_indirect"
+    optional = ("arg_attrs", "res_attrs")
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        type_ = operation.operands[0].type if operation.operands else None
+        if not isinstance(type_, FunctionType):
+            report.error(operation, "the first operand of an indirect call is a function")
+        elif type_ is not FunctionType(types_of(operation.operands[1:]), types_of(operation.results)):
+            report.error(operation, f"the operands and results of an indirect call are those of its function {type_.text}")
+
+
+class Constant(OperationDeclaration):
+    """A function as a value."""
+
+    name = "func.constant"
+    required = ("value",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        value = operation.properties["value"]
+        if not isinstance(value, SymbolRefAttr) or len(value.path) > 1 or len(operation.results) != 1:
+            report.error(operation, "a function constant has one result, and a symbol (@name) as its 'value'")
+            return
+        function = _function(operation, value)
+        if function is None:
+            report.error(operation, f"there is no function '{value.text}'")
+        elif function.properties.get("function_type") is not operation.results[0].type:
+            report.error(operation, f"the function has the type {function.properties.get('function_type')}, not {operation.results[0].type}")

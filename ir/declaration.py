@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bpir.ir.syntax import Part
 
 Piece = Any
-"""What a custom form is printed from: `str`, `Value`, `Attribute` or `Region`. A string "\\n" starts a clause line."""
+"""What a custom form is printed from: `str`, `Value`, `Attribute`, `Region`, or the entry `Block` for its list of arguments where
+that does not stand before the region. A string "\\n" starts a clause line."""
 
 
 @attrs.frozen(eq=False)

@@ -151,9 +151,13 @@ class _Printer:
 
     def _custom_steps(self, operation: Operation, head: str, pieces: list[Piece], indent: str) -> Iterator[_Step]:
         yield head
+        signed = False
         for piece in pieces:
-            if isinstance(piece, Region):
-                yield f"{self._arguments(piece.blocks[0])} {{\n"
+            if isinstance(piece, Block):
+                yield self._arguments(piece) or "()"
+                signed = True
+            elif isinstance(piece, Region):
+                yield f"{'' if signed else self._arguments(piece.blocks[0])} {{\n"
                 yield self._region(piece, indent, False)
                 yield indent + "}"
             else:
@@ -209,7 +213,10 @@ def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> li
     except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None  # the properties are not what the parts expect
     regions = [piece for piece in pieces if isinstance(piece, Region)]
-    if regions != operation.regions or not all(region.blocks for region in regions):
+    expected = operation.regions
+    if any(getattr(part, "hides_empty_region", False) for part in parts):
+        expected = [region for region in expected if region.blocks]
+    if regions != expected or not all(region.blocks for region in regions):
         return None
     return pieces
 

@@ -36,14 +36,21 @@ block_use: T_CARET -> block_use
 op_properties: "<" attribute ">" -> properties
 op_attributes: dictionary -> first
 op_type: function_type -> first
+    | T_BANG -> type_of_alias
 regions: "(" region_list ")" -> second
 region_list: region -> first_item
     | region_list "," region -> append
-region: "{" region_open region_items "}" -> region
+region: "{" region_open region_content "}" -> region
 region_open: -> region_open
 region_items: -> nothing
     | region_items operation -> nothing
     | region_items block_label -> nothing
+    | ended_items block_label -> nothing
+region_content: region_items | ended_items
+ended_items: region_items bare_return -> nothing
+bare_return: return_word -> bare_return
+    | return_word location_trailing -> bare_return
+return_word: "return" | "func.return"
 block_label: T_CARET ":" -> block_label
     | T_CARET "(" ")" ":" -> block_label
     | T_CARET "(" block_arguments ")" ":" -> block_label
@@ -54,11 +61,29 @@ block_argument: block_argument_name ":" type -> block_argument
 block_argument_name: T_VALUE
     | T_VALUE T_NUMBERED -> first
 
-entry_region: "{" entry_open region_items "}" -> region
-    | "(" entry_open ")" "{" region_items "}" -> region
-    | "(" entry_open entry_arguments ")" "{" region_items "}" -> region
+entry_region: "{" entry_open region_content "}" -> region
+    | "(" entry_open ")" "{" region_content "}" -> region
+    | "(" entry_open entry_arguments ")" "{" region_content "}" -> region
 entry_open: -> entry_open
 entry_arguments: block_arguments -> entry_arguments
+
+function_signature: "(" entry_open ")" -> function_signature
+    | "(" entry_open function_arguments ")" -> function_signature
+function_arguments: function_argument -> first_item
+    | function_arguments "," function_argument -> append
+function_argument: block_argument_name ":" type [dictionary] [location_trailing] -> function_argument
+    | function_unnamed
+function_unnamed: type [dictionary] -> function_unnamed
+function_results: -> empty_list
+    | ARROW simple_type -> function_one_result
+    | ARROW "(" ")" -> function_results
+    | ARROW "(" function_result_list ")" -> function_results
+function_result_list: function_unnamed -> first_item
+    | function_result_list "," function_unnamed -> append
+function_body: -> function_no_body
+    | "{" region_content "}" -> region
+typed_operands: operand_uses ":" type_list -> typed_operands
+call_operands: "(" [operand_uses] ")" [dictionary] ":" function_type -> call_operands
 
 word: T_WORD
 integer: T_INTEGER -> integer
@@ -88,6 +113,7 @@ simple_type: T_WORD -> word_type
     | "tuple" "<" type_list ">" -> tuple_type
     | "complex" "<" type ">" -> complex_type
 shaped_type: shape_kind "<" [T_DIMENSIONS] type ["," attribute_list] ">" -> shaped
+    | shape_kind "<" [T_DIMENSIONS] type "," ">" -> shaped
 shape_kind: KIND_TENSOR
     | KIND_VECTOR
     | KIND_MEMREF

@@ -5,7 +5,8 @@ What the author of a dialect must know:
 - **Nonterminals of the base grammar that parts may use**, and their values: `symbol_name` str, `symbol_ref` SymbolRefAttr, `string`
   str, `word` str, `integer` int, `expr` Expr, `operand` Value, `operand_list` list[Value], `type` Type, `type_list` list, `attribute`
   Attribute, `attribute_list` list, `dictionary` DictAttr, `raw_angle` and `raw_square` Raw (the inside, without brackets),
-  `entry_region` Region, `region_list`. Lists hold one item or more. Names of your own rules and actions start with the dialect.
+  `entry_region` Region, `region_list`, and for functions `function_signature`, `function_results`, `function_body`, `typed_operands`,
+  `call_operands` (`parser/function_actions.py`). Lists hold one item or more. Names of your own rules and actions start with the dialect.
 - **No reserved words.** A quoted word is a keyword only where the grammar accepts it there; where both it and `word` fit, it is
   the keyword. Quoted literals are words (`[A-Za-z_][A-Za-z0-9_$.]*`) or one of `-> ** :: ( ) , : = [ ] { } < > + * / | ? ; -`. No regular
   expressions in fragments.
@@ -51,6 +52,7 @@ from bpir.parser.attribute_actions import ATTRIBUTE_ACTIONS, ATTRIBUTE_FACTORIES
 from bpir.parser.base_grammar import BASE, BASE_STARTS
 from bpir.parser.engine import Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
+from bpir.parser.function_actions import FUNCTION_ACTIONS
 from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
 from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
 from bpir.parser.metadata_actions import METADATA_ACTIONS
@@ -74,6 +76,7 @@ _RAW_ACTIONS: dict[str, RawAction] = {
     **LOCATION_ACTIONS,
     **EXPRESSION_ACTIONS,
     **METADATA_ACTIONS,
+    **FUNCTION_ACTIONS,
     "raw": _raw,
 }
 _FACTORIES: dict[str, Callable[[tuple[str, ...]], RawAction]] = {

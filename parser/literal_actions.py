@@ -176,6 +176,8 @@ def sparse(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
         for position, text in enumerate(index_texts):
             if not 0 <= int(text) < shape[position % len(shape)]:
                 raise fail(f"the index {text} is outside of {type_.text[:80]}", place)
+    if not index_texts:
+        return ElementsAttr("sparse", "", type_)
     body = [
         _nested(texts, literal.shape) if literal.shape else ", ".join(texts)
         for texts, literal in ((index_texts, indices), (value_texts, values))

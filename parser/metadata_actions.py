@@ -52,7 +52,7 @@ def _check(section: str, resource: Entry) -> None:
     if value[0] != '"':
         if section == _SECTIONS[0] or value not in ("true", "false"):
             raise fail(f"expected a string as the value of '{resource.key}'", resource.span)
-    elif section == _SECTIONS[0] and not _BLOB.fullmatch(unquoted(value)):
+    elif (section == _SECTIONS[0] or value.startswith('"0x')) and not _BLOB.fullmatch(unquoted(value)):
         raise fail(f"expected bytes as \"0x...\", the first four an alignment, as the value of '{resource.key}'", resource.span)
 
 

@@ -12,6 +12,7 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import unquoted
 from bpir.parser.state import OURS, ParserState, UnknownType
+from bpir.parser.type_actions import bang_type
 
 # --- generic form ------------------------------------------------------------------------------------------------------------
 
@@ -301,16 +302,17 @@ def region(p: ParserState, v: list[Any], start: int, end: int) -> Region:
 
 
 def entry_arguments(p: ParserState, v: list[Any], start: int, end: int) -> None:
-    _set_arguments(p, p.block(), v[0])
+    set_arguments(p, p.block(), v[0])
 
 
 def block_label(p: ParserState, v: list[Any], start: int, end: int) -> None:
     block = p.begin_block(v[0], start)
     if len(v) > 3 and isinstance(v[2], list):
-        _set_arguments(p, block, v[2])
+        set_arguments(p, block, v[2])
 
 
-def _set_arguments(p: ParserState, block: Block, arguments: list[tuple[str, Type, Any, int]]) -> None:
+def set_arguments(p: ParserState, block: Block, arguments: list[tuple[str, Type, Any, int]]) -> None:
+    """Give a block its arguments: name, type, location (or the use of an alias), offset."""
     for text, type_, location, offset in arguments:
         values = [Value(type_, block, len(block.arguments))]
         p.define(text, values, offset, True)
@@ -324,6 +326,14 @@ def _set_arguments(p: ParserState, block: Block, arguments: list[tuple[str, Type
 
 def block_argument(p: ParserState, v: list[Any], start: int, end: int) -> tuple[str, Type, Any, int]:
     return v[0], v[2], v[3] if len(v) > 3 else None, start
+
+
+def type_of_alias(p: ParserState, v: list[Any], start: int, end: int) -> FunctionType:
+    """`!alias` as the type of an operation."""
+    found = bang_type(p, v, start, end)
+    if not isinstance(found, FunctionType):
+        raise fail(f"the type of an operation is a function type, not {found.text[:80]}", p.span(start, end))
+    return found
 
 
 def block_use(p: ParserState, v: list[Any], start: int, end: int) -> Block:
@@ -381,6 +391,7 @@ OPERATION_ACTIONS: dict[str, RawAction] = {
     "block_label": block_label,
     "block_argument": block_argument,
     "block_use": block_use,
+    "type_of_alias": type_of_alias,
     "nothing": nothing,
     "module": module,
     "attribute_alias": attribute_alias,

@@ -28,7 +28,6 @@ _MEMO_SIZE = 100_000
 _MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
-_UNDECLARED = frozenset(("builtin.unrealized_conversion_cast",))
 _MAXIMUM_REPORTED = 20
 
 
@@ -179,7 +178,7 @@ class ParserState:
         declaration = DECLARATIONS.get(name)
         if declaration is None:
             dialect = name.partition(".")[0]
-            if dialect in _CLOSED and name not in _UNDECLARED:
+            if dialect in _CLOSED and dialect != name:
                 raise fail(f"unknown operation '{name}'{suggestion(name, DECLARATIONS)}", place)
             if not self.allow_unregistered:
                 raise fail(
@@ -332,12 +331,20 @@ class ParserState:
         scope.blocks[label] = found
         scope.label_uses.pop(label, None)
         if scope.implicit and len(scope.region.blocks) == 1 and not scope.region.blocks[0].operations:
-            if not scope.region.blocks[0].arguments:
-                scope.region.blocks.clear()  # the label names the entry block itself
+            if scope.region.blocks[0].arguments:
+                raise fail("the first block has its arguments already, and needs no label", self.span(offset, offset + len(label)))
+            scope.region.blocks.clear()  # the label names the entry block itself
             scope.implicit = False
         scope.region.blocks.append(found)
         scope.block = found
         return found
+
+    def locate(self, holder: Operation | Value, location: Any) -> None:
+        """Give an operation or argument its location, or remember the alias that it is to have."""
+        if isinstance(location, Attribute):
+            holder.location = location
+        else:
+            self.location_uses.append((holder, *location))
 
     # --- the end ---
 

@@ -131,6 +131,7 @@ def shaped(symbols: tuple[str, ...]) -> RawAction:
     dims_at = symbols.index("T_DIMENSIONS") if "T_DIMENSIONS" in symbols else -1
     type_at = symbols.index("type")
     rest_at = symbols.index("attribute_list") if "attribute_list" in symbols else -1
+    trailing = symbols[-2:] == ("COMMA", "MORETHAN")
 
     def action(p: ParserState, v: list[Any], start: int, end: int) -> Type:
         kind = v[0]
@@ -138,6 +139,8 @@ def shaped(symbols: tuple[str, ...]) -> RawAction:
         element = v[type_at]
         rest = v[rest_at] if rest_at >= 0 else []
         place = p.span(start, end)
+        if trailing and kind != "tensor":  # LLVM forgives it where an encoding may stand
+            raise fail("expected an attribute after ','", p.span(end - 1, end))
         if kind != "vector" and True in scalable:
             raise fail("only vectors have scalable dimensions", place)
         if kind == "vector":

@@ -96,7 +96,7 @@ class DistributeTransformerInferencePass(Pass):
                     "workload": workload.reference,
                     "strategy": strategy.reference,
                 }
-                body = _Distribution(phase, axes, mesh).block(operation)
+                body = _Distribution(phase, axes, mesh, assumptions).block(operation)
                 blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
@@ -120,7 +120,8 @@ class DistributeTransformerInferencePass(Pass):
 class _Distribution:
     """Distributes the operations of one block in order."""
 
-    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr]) -> None:
+    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr], assumptions: Assumptions) -> None:
+        self.assumptions = assumptions
         self.phase = phase
         self.axes = axes
         self.mesh = mesh
@@ -243,6 +244,7 @@ class _Distribution:
         layer = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
         type = value.type
         assert isinstance(type, TensorType)
+        self.assumptions.assume_share(self.mesh[TENSOR], type.dims)
         task = build(
             "dist.all_reduce",
             [value],

@@ -121,6 +121,8 @@ class DistributeTransformerTrainingPass(Pass):
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
                 for layer in graph:
+                    if layer.is_collective and not choices.sequence_parallel:
+                        assumptions.assume_share(degree, layer.results[0].type.dims)
                     if layer.view.weights is not ZERO:
                         assumptions.assume_divides(choices.shards, layer.view.weights)
             properties: dict[str, Attribute] = {

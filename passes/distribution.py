@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from bpir.dialects.bp import SymbolTable, relations_attribute
+from bpir.dialects.bp import SymbolTable, product, relations_attribute
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Span, fail, note
@@ -51,6 +51,15 @@ class Assumptions:
         if divisor is not ONE and self.table.declared_facts.divides(divisor, size).answer is not Answer.PROVED:
             self._record(Relation("divides", divisor, size))
 
+    def assume_share(self, ranks: Expr, dims: Sequence[Expr]) -> None:
+        """A reduction gives each rank a whole share: by a declared relation, an instance of one (`8 | H` of `t | H`), or as recorded."""
+        instance = next((dim for dim in dims if self._instantiates(ranks, dim)), None)
+        size = product(dims)
+        if instance is not None and self.table.declared_facts.divides(ranks, size).answer is not Answer.PROVED:
+            self._record(Relation("divides", ranks, instance))
+        else:
+            self.assume_divides(ranks, size)
+
     def require_parallel(self, degree: Expr) -> None:
         """A symbolic degree stands for more than one rank."""
         if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:
@@ -67,9 +76,10 @@ class Assumptions:
         return expr.substitute({n: constant(v) for n, v in self.table.bindings.items()}).text
 
     def _is_instance(self, divisor: Expr, axis: Expr) -> bool:
-        if divisor.constant is None or self._decided(axis):
-            return False
-        return any(
+        return not self._decided(axis) and self._instantiates(divisor, axis)
+
+    def _instantiates(self, divisor: Expr, axis: Expr) -> bool:
+        return divisor.constant is not None and any(
             r.kind == "divides"
             and len(r.left.symbols) == 1
             and r.left is symbol(r.left.symbols[0])

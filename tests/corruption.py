@@ -377,10 +377,9 @@ def moves(operations: list[Operation]) -> Found:
         if operation.operands and first < here:
             yield Corruption("operation moved to its operands", where, lambda ops, i=index, to=first: move(ops[i], to))
         used = [i for i, o in enumerate(block.operations) if any(v in operation.results for v in o.operands)]
-        if operation.results and min(used, default=last) - 1 > here:
-            yield Corruption(
-                "operation moved to its first reader", where, lambda ops, i=index, to=min(used, default=last) - 1: move(ops[i], to)
-            )
+        reader = min(used, default=last) - 1
+        if operation.results and reader > here:
+            yield Corruption("operation moved to its first reader", where, lambda ops, i=index, to=reader: move(ops[i], to))
 
 
 def exchanges(operations: list[Operation]) -> Found:

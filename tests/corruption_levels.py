@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 from corruption import GENERAL, Change, Corruption, Found, copy_of, declared_as, drop, move, name_of, place_of, put
@@ -57,7 +58,11 @@ def inputs(operations: list[Operation]) -> Found:
 
         return change
 
-    for relation in (Relation("greater", symbol("H"), ONE), Relation("divides", symbol("S"), symbol("H")), Relation("equal", symbol("F"), symbol("H"))):
+    for relation in (
+        Relation("greater", symbol("H"), ONE),
+        Relation("divides", symbol("S"), symbol("H")),
+        Relation("equal", symbol("F"), symbol("H")),
+    ):
         yield Corruption("assumption added", relation.text, assume(relation))
 
 
@@ -118,8 +123,8 @@ def operands(operations: list[Operation]) -> Found:
         if kind is not None and operation.name == "dist.compute":
             yield Corruption("result added", name_of(operation), _at(index, lambda o, t=kind: o.results.append(Value(t))))
         if operation.name == "dist.memory":
-            arguments = operation.parent.arguments
-            yield Corruption("keeps a value more", name_of(operation), _at(index, lambda o, a=len(arguments) - 1: _keep(o, a)))
+            last = len(operation.parent.arguments) - 1
+            yield Corruption("keeps a value more", name_of(operation), _at(index, lambda o, a=last: _keep(o, a)))
 
 
 def _keep(operation: Operation, argument: int) -> None:
@@ -206,6 +211,7 @@ def _again(operation: Operation) -> None:
 
 def arguments(operations: list[Operation]) -> Found:
     """Add, drop and exchange arguments of a block; add a state, a mesh, a second block."""
+
     def another(block: Operation) -> None:
         assert block.parent is not None
         block.parent.operations.append(copy_of(block, "more"))
@@ -321,7 +327,7 @@ def uses(operations: list[Operation]) -> Found:
 
         return change
 
-    for one, other in zip(buffers, buffers[1:], strict=False):
+    for one, other in itertools.pairwise(buffers):
         where = f"{name_of(one)}, {name_of(other)}"
         yield Corruption("two values in one buffer", where, consistent(share(symbol_of(one), symbol_of(other))))
 
@@ -392,7 +398,12 @@ def buffers(operations: list[Operation]) -> Found:
         where = name_of(operation)
         size = operation.properties["size"]
         assert isinstance(size, ExprAttr)
-        for what, new in (("smaller", size.expr - 1), ("fractional", size.expr + constant(1) / 2), ("twice as large", size.expr * 2), ("zero", ZERO)):
+        for what, new in (
+            ("smaller", size.expr - 1),
+            ("fractional", size.expr + constant(1) / 2),
+            ("twice as large", size.expr * 2),
+            ("zero", ZERO),
+        ):
             yield Corruption(f"size: {what}", where, put(index, "size", ExprAttr(new)))
         first, end = live_of(operation)
         yield Corruption("live: longer", where, put(index, "live", live(0, last)))
@@ -423,7 +434,7 @@ def groups(operations: list[Operation]) -> Found:
 
         return change
 
-    for first, second in zip(names, names[1:], strict=False):
+    for first, second in itertools.pairwise(names):
         yield Corruption("group added", f"{first}, {second}", group(first, second))
     for first, second in zip(names, names[len(names) // 2 :], strict=False):
         yield Corruption("group added", f"{first}, {second}", group(first, second))

@@ -48,9 +48,7 @@ def test_a_valid_module_is_its_own_equivalent_and_another_is_not() -> None:
 
 def test_corruptions_are_deterministic() -> None:
     _, valid = cases()[0].modules()
-    once, twice = (
-        [(c.kind, c.where) for c in sampled(corruptions(valid), 3)] for _ in range(2)
-    )
+    once, twice = ([(c.kind, c.where) for c in sampled(corruptions(valid), 3)] for _ in range(2))
     assert once == twice
 
 

@@ -149,7 +149,7 @@ def test_r5_a_collective_that_is_not_the_conjugate_of_forward() -> None:
     twice = replaced(gathered, (re.search(r"%(\w+) =", gathered)[0], "%twice ="), (head, '"attention.again.activation_gradient"'))  # type: ignore[index]
     refused(added(text, '"attention.output_projection.activation_gradient"', twice), "R5", at='"attention.again.activation_gradient"')
     head = '"mlp.input_collective.activation_gradient"'
-    whole = edited(text, head, ('dist.reduce_scatter', "dist.all_reduce"), ('[{}, {"tensor"}, {}]', '[{"tensor"}]'), ("S@tensor", "S"))
+    whole = edited(text, head, ("dist.reduce_scatter", "dist.all_reduce"), ('[{}, {"tensor"}, {}]', '[{"tensor"}]'), ("S@tensor", "S"))
     found = gate(model(), read(whole, "target.bpir"))
     assert RULE + "R5" in labels(found) and any("no conjugate: expected dist.reduce_scatter" in d.message for d in found), shown(found)
 
@@ -306,7 +306,10 @@ def test_r16_a_block_distributed_twice() -> None:
 
 def test_independent_tasks_in_another_order_are_accepted() -> None:
     text = distributed()
-    for first, second in (("attention.query.forward", "attention.key.forward"), ("mlp.contract.activation_gradient", "mlp.contract.weight_gradient")):
+    for first, second in (
+        ("attention.query.forward", "attention.key.forward"),
+        ("mlp.contract.activation_gradient", "mlp.contract.weight_gradient"),
+    ):
         one, other = statement(text, f'"{first}"'), statement(text, f'"{second}"')
         text = replaced(text, (one + other, other + one))
     accepted(text)

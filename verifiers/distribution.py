@@ -24,7 +24,7 @@ from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.rules import Findings, shares
 
 AXIS = "tensor"
 
@@ -36,7 +36,7 @@ class Distribution:
     operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and nothing
     else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8 phase and names of effects
     are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible
-    tokens; R12 blocks correspond.
+    tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation) -> None:
@@ -99,7 +99,9 @@ class Distribution:
         except DiagnosticError as wrong:
             self.findings.refuse("R8", block, wrong.diagnostics[0].message)
             return allowed
-        _BlockCheck(self.findings, model, block, phase, axes, mesh).run()
+        check = _BlockCheck(self.findings, model, block, phase, axes, mesh)
+        check.run()
+        allowed |= shares(degree, check.reduced) if degree is not None else set()
         for axis in axes:
             if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED:
                 self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
@@ -141,6 +143,7 @@ class _BlockCheck:
         self.images: dict[Value, Value] = {}
         self.tasks: dict[str, list[Operation]] = {}
         self.claimed: set[Operation] = set()
+        self.reduced: list[TensorType] = []
         self.readers: dict[Value, list[Operation]] = {}
 
     def run(self) -> None:
@@ -243,6 +246,7 @@ class _BlockCheck:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
 
     def _work(self, task: Operation, expected: Work) -> None:
+        self.findings.whole("R13", task, dist.name_of(task), expected)
         found = dist.work_of(task)
         if found is None or found is expected:
             return
@@ -289,6 +293,7 @@ class _BlockCheck:
             self.findings.refuse("R1", task, f"the collective comes from '{layer_of(operation)}', whose sum it reduces")
         self.claimed.add(task)
         expected = self._expected(operation.results[value.index])
+        self.reduced.append(expected)
         self._type(task, task.results[0], expected)
         self._phase(task, "")
         try:

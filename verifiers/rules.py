@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import attrs
 
-from bpir.dialects.bp import TensorType
+from bpir.dialects.bp import TensorType, Work, product
 from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.relations import Facts
+from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer
+
+
+def shares(ranks: Expr, reduced: Iterable[TensorType]) -> set[Relation]:
+    """What reductions of values may assume: that the ranks divide their elements, or one of their dimensions."""
+    sizes = {size for type in reduced for size in (*type.dims, product(type.dims))}
+    return {Relation("divides", ranks, size) for size in sizes}
 
 
 @attrs.define
@@ -20,6 +28,7 @@ class Findings:
     prefix: str
     facts: Facts
     diagnostics: list[Diagnostic] = attrs.field(factory=list)
+    integral: set[Expr] = attrs.field(factory=set)  # what was proved to be whole: layers repeat
 
     def refuse(self, rule: str, operation: Operation | None, message: str, *notes: Diagnostic) -> None:
         span = operation.span if operation is not None else None
@@ -40,6 +49,19 @@ class Findings:
         verdict = self.facts.at_least(found, bound)
         if verdict.answer is not Answer.PROVED:
             self._undecided(rule, operation, what, "is at least", found, bound, verdict.answer, verdict.witness, *notes)
+
+    def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
+        """Refuse work of which a component is not proved to be a whole number for every admissible binding."""
+        for name, value in work.items():
+            if value not in self.integral and self.facts.integral(value).proved:
+                self.integral.add(value)
+            if value not in self.integral:
+                self.refuse(
+                    rule,
+                    operation,
+                    f"the work '{name}' of '{task}' may be a fraction: {value.text}",
+                    note("declare which symbol divides which, as in 't | H', or record it with bp.assume"),
+                )
 
     def same_type(self, found: Type, expected: TensorType) -> bool:
         """Whether two types are proved equal: the same shards, equal sizes."""

@@ -26,7 +26,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_memory import MemoryCheck
 
@@ -39,7 +39,8 @@ class Training:
     of backward are the conjugates; R6 work is that of the convention; R7 weights and matrix products; R8 a gradient task reads the
     complete gradient of its result, and what its rule needs; R9 every weight has its gradient and its optimizer task; R10 a fork sums
     the gradient of each use once; R11 what is repeated is what the strategy says; R12 backward reads what is kept or repeated; R13
-    phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond.
+    phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond;
+    R17 under the standard convention work is a whole number for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation) -> None:
@@ -114,15 +115,15 @@ class Training:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
         facts = self.findings.facts
-        shares = [(degree, symbol(axis), "R4", "which is sharded") for axis in (regions.axes if regions.parallel else ())]
+        required = [(degree, symbol(axis), "R4", "which is sharded") for axis in (regions.axes if regions.parallel else ())]
         if choices.sequence_parallel:
-            shares.append((degree, input_axis(model, TOKEN_RANK - 1), "R4", "which is sharded"))
+            required.append((degree, input_axis(model, TOKEN_RANK - 1), "R4", "which is sharded"))
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
-            shares += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
-        for divisor, size, rule, what in shares:
+            required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
+        for divisor, size, rule, what in required:
             if not facts.divides(divisor, size).proved:
                 self.findings.refuse(rule, block, f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume")
-        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in shares}
+        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced)
         if regions.parallel:
             allowed.add(Relation("greater", degree, ONE))
             if not facts.greater(degree, ONE).proved:

@@ -46,6 +46,7 @@ class BlockTrace:
         self.weights: set[Expr] = set()
         self.tasks: dict[tuple[str, str], Operation] = {}
         self.borders: dict[str, Value] = {}
+        self.reduced: list[TensorType] = []  # the values that collectives sum
         self.entries: set[str] = set()  # the forks of values that enter a region
         self.done: set[object] = set()  # borders and sums that have their task
         forward = {self._layer(t) for t in block.body if dist.text_of(t, "phase") == "forward"}
@@ -229,6 +230,8 @@ class BlockTrace:
         view = LayerView("output_collective" if summed != backward else "input_collective", None, local)
         self.views.setdefault(self._layer(task), view)
         self.borders.setdefault(self._layer(task), value)
+        if summed:
+            self.reduced.append(self.expected(value))
         work = self.convention.activation_gradient(view) if backward else self.convention.forward(view)
         self._work(task, self.convention.repeated(work) if again else work)
 
@@ -457,6 +460,8 @@ class BlockTrace:
         self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), matmul)
 
     def _work(self, task: Operation, expected: Work, rule: str = "R6") -> None:
+        if self.convention.name == "standard":  # Calculon's shares may be fractions
+            self.findings.whole("R17", task, dist.name_of(task), expected)
         found = dist.work_of(task) or NO_WORK
         for name, ours, theirs in zip(Work.names(), found.components, expected.components, strict=True):
             self.findings.equal(rule, task, f"the work '{name}' of '{dist.name_of(task)}'", ours, theirs)
