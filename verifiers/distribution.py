@@ -99,12 +99,12 @@ class Distribution:
         except DiagnosticError as wrong:
             self.findings.refuse("R8", block, wrong.diagnostics[0].message)
             return allowed
+        undivided = [axis for axis in axes if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED]
         check = _BlockCheck(self.findings, model, block, phase, axes, mesh)
-        check.run()
+        check.run(whole=not undivided)
         allowed |= shares(degree, check.reduced) if degree is not None else set()
-        for axis in axes:
-            if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED:
-                self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
+        for axis in undivided:
+            self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
         if parallel and self.findings.facts.greater(degree, ONE).answer is not Answer.PROVED:
             self.findings.refuse("R9", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume")
         return allowed
@@ -144,9 +144,12 @@ class _BlockCheck:
         self.tasks: dict[str, list[Operation]] = {}
         self.claimed: set[Operation] = set()
         self.reduced: list[TensorType] = []
+        self.whole = True
         self.readers: dict[Value, list[Operation]] = {}
 
-    def run(self) -> None:
+    def run(self, whole: bool) -> None:
+        """Judge every task; `whole` asks for whole work, which follows from whole shards."""
+        self.whole = whole
         for task in self.block.body:
             if task.name != "dist.return":
                 self.tasks.setdefault(dist.text_of(task, "source"), []).append(task)
@@ -246,7 +249,8 @@ class _BlockCheck:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
 
     def _work(self, task: Operation, expected: Work) -> None:
-        self.findings.whole("R13", task, dist.name_of(task), expected)
+        if self.whole:
+            self.findings.whole("R13", task, dist.name_of(task), expected)
         found = dist.work_of(task)
         if found is None or found is expected:
             return
