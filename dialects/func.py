@@ -10,6 +10,7 @@ import attrs
 from bpir.dialects.builtin import VISIBILITIES
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, FunctionType, StringAttr, SymbolRefAttr, dictionary, symbol_text
 from bpir.ir.declaration import Draft, Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, types_of
 from bpir.ir.syntax import Part, alternative
 
@@ -46,8 +47,10 @@ class FunctionForm(Part):
         for key, items in (("arg_attrs", arguments), ("res_attrs", results)):
             if any(item.attributes is not None and item.attributes.entries for item in items):
                 draft.properties[key] = ArrayAttr(tuple(item.attributes or DictAttr(()) for item in items))
-        if attributes is not None:
-            draft.attributes.update(attributes.entries)
+        for key, attribute in attributes.entries if attributes is not None else ():
+            if key in self.names():
+                raise fail(f"'{key}' follows from what was written before, and is no attribute", draft.span)
+            draft.attributes[key] = attribute
         draft.regions.append(region)
         draft.result_types = []
 

@@ -25,7 +25,7 @@ from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.float_formats import FORMATS, from_double
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import symbol_of, unquoted
-from bpir.parser.state import OURS, ParserState
+from bpir.parser.state import OURS, UPSTREAM, ParserState
 
 _F64 = FloatType("f64")
 _MAXIMUM_DIGITS = 4000
@@ -200,6 +200,8 @@ def hash_attribute(p: ParserState, v: list[Any], start: int, end: int) -> Attrib
             raise fail(f"'{name}' takes no type", p.span(start, end))
         found = p.own_attribute(token, start)
     elif p.allow_unregistered:
+        if dialect in UPSTREAM:
+            p.check_owner("attribute", token, dialect, start)
         found = OpaqueAttr(token, v[2] if typed else None)
     else:
         raise fail(

@@ -43,7 +43,7 @@ def syntax_error(
     span = parser.span(start, max(token.end(kind), start + 1))
     accepted = {key: state for key in row if (state := _shifting(program, states, key)) is not None}
     words = [key for key in accepted if isinstance(key, str) and is_word(key)]
-    operations = [word for word in words if word in DECLARATIONS or word == "module"]
+    operations = [word for word in words if _opens_operation(word)]
     if kind == WORD and operations:
         if text in DECLARATIONS:
             return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
@@ -65,6 +65,10 @@ def syntax_error(
 _WORD_BEFORE = re.compile(r"(?<![A-Za-z0-9_$.#!%@^])[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _ANGLED = ("tensor", "vector", "memref", "tuple", "complex", "dense", "sparse", "array", "affine_map", "affine_set", "strided")
 _STARTS_OPERATION = frozenset((VALUE, STRING, HASH, BANG, CARET, NUMBERED, METADATA))
+
+
+def _opens_operation(word: str) -> bool:
+    return word in DECLARATIONS or any(declaration.spelling == word for declaration in DECLARATIONS.values())
 
 
 def _shown(text: str) -> str:
@@ -101,7 +105,7 @@ def _expected(program: Program, accepted: dict[str | int, int], operations: bool
             if operations and key in _STARTS_OPERATION:
                 continue
             shown[USER_WORDS.get(key, "")] = 3
-        elif key in DECLARATIONS or key == "module":
+        elif _opens_operation(key):
             shown["an operation"] = 2
         elif rule in _LISTS and key != ":":
             what = "the array" if rule == "attribute" and key == "]" else _LISTS[rule]

@@ -29,6 +29,10 @@ _MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
 _MAXIMUM_REPORTED = 20
+UPSTREAM = frozenset(
+    ["acc", "affine", "amdgpu", "amx", "arith", "arm_neon", "arm_sme", "arm_sve", "async", "bufferization", "cf", "complex", "dlti", "emitc", "func", "gpu", "index", "irdl", "linalg", "math", "memref", "mesh", "ml_program", "mpi", "nvgpu", "nvvm", "omp", "pdl", "pdl_interp", "polynomial", "ptr", "quant", "rocdl", "scf", "shape", "sparse_tensor", "tensor", "tosa", "transform", "ub", "vector", "x86vector", "xegpu"]
+)
+"""Dialects that `mlir-opt` registers and that know their operations, types or attributes: see `parser/upstream.py`."""
 
 
 @attrs.frozen(eq=False)
@@ -180,6 +184,8 @@ class ParserState:
             dialect = name.partition(".")[0]
             if dialect in _CLOSED and dialect != name:
                 raise fail(f"unknown operation '{name}'{suggestion(name, DECLARATIONS)}", place)
+            if dialect in UPSTREAM and dialect != name and self.allow_unregistered:
+                self._check_upstream(dialect, name, place)
             if not self.allow_unregistered:
                 raise fail(
                     f"operation '{name}' is not registered; use --allow-unregistered-dialect"
@@ -188,6 +194,23 @@ class ParserState:
                 )
         self.operation_names[literal] = found = (name, declaration)
         return found
+
+    def _check_upstream(self, dialect: str, name: str, place: Span) -> None:
+        from bpir.parser.upstream import OPERATIONS  # a large table, for files that name such a dialect
+
+        known = OPERATIONS.get(dialect, frozenset((name,)))
+        if name not in known:
+            raise fail(f"the dialect '{dialect}' has no operation '{name}'{suggestion(name, known)}", place)
+
+    def check_owner(self, kind: str, token: str, dialect: str, offset: int) -> None:
+        """Refuse a type or attribute of an upstream dialect that has none of that kind."""
+        from bpir.parser.upstream import WITHOUT_ATTRIBUTES, WITHOUT_TYPES
+
+        place = self.span(offset, offset + len(token))
+        if dialect in (WITHOUT_TYPES if kind == "type" else WITHOUT_ATTRIBUTES):
+            raise fail(f"the dialect '{dialect}' has no {kind}s", place)
+        if dialect == "quant" and "<" not in token:
+            raise fail(f"expected '<' after '{token}'", place)
 
     # --- values ---
 

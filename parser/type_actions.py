@@ -22,7 +22,7 @@ from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.float_formats import FORMATS
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import ONE_DIMENSION
-from bpir.parser.state import OURS, ParserState
+from bpir.parser.state import OURS, UPSTREAM, ParserState
 
 _INTEGER = re.compile(r"(s|u|)i([0-9]+)")
 _MAXIMUM_WIDTH = (1 << 24) - 1
@@ -69,6 +69,8 @@ def bang_type(p: ParserState, v: list[Any], start: int, end: int) -> Type:
     if dialect in OURS:
         found = p.own_type(token, start)
     elif p.allow_unregistered:
+        if dialect in UPSTREAM:
+            p.check_owner("type", token, dialect, start)
         found = OpaqueType(token)
     else:
         raise fail(
