@@ -274,4 +274,5 @@ class Constant(OperationDeclaration):
         if function is None:
             report.error(operation, f"there is no function '{value.text}'")
         elif function.properties.get("function_type") is not operation.results[0].type:
-            report.error(operation, f"the function has the type {function.properties.get('function_type')}, not {operation.results[0].type}")
+            type_ = operation.results[0].type
+            report.error(operation, f"the function has the type {function.properties.get('function_type')}, not {type_}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bpir.ir.diagnostic import Source
+from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.parser.engine import run
 from bpir.parser.grammar import named_dialects, program
 from bpir.parser.state import ParserState
@@ -13,7 +13,14 @@ from bpir.parser.state import ParserState
 def parse(source: Source, start: str, allow_unregistered: bool) -> Any:
     """Parse a whole source by a start symbol."""
     state = ParserState(source, program(named_dialects(source.text)), allow_unregistered)
-    return run(state.program, state, start, 0, len(source.text))
+    try:
+        return run(state.program, state, start, 0, len(source.text))
+    except DiagnosticError as problem:
+        if start != "module":
+            raise
+        from bpir.parser.recovery import parse_again  # imported when a user errs
+
+        raise parse_again(source, state.program, allow_unregistered, state, problem) from None
 
 
 def parse_text(text: str, start: str) -> Any:

@@ -29,8 +29,12 @@ _MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
 _MAXIMUM_REPORTED = 20
-UPSTREAM = frozenset(
-    ["acc", "affine", "amdgpu", "amx", "arith", "arm_neon", "arm_sme", "arm_sve", "async", "bufferization", "cf", "complex", "dlti", "emitc", "func", "gpu", "index", "irdl", "linalg", "math", "memref", "mesh", "ml_program", "mpi", "nvgpu", "nvvm", "omp", "pdl", "pdl_interp", "polynomial", "ptr", "quant", "rocdl", "scf", "shape", "sparse_tensor", "tensor", "tosa", "transform", "ub", "vector", "x86vector", "xegpu"]
+UPSTREAM = frozenset([
+        "acc", "affine", "amdgpu", "amx", "arith", "arm_neon", "arm_sme", "arm_sve", "async", "bufferization", "cf", "complex",
+        "dlti", "emitc", "func", "gpu", "index", "irdl", "linalg", "math", "memref", "mesh", "ml_program", "mpi", "nvgpu", "nvvm",
+        "omp", "pdl", "pdl_interp", "polynomial", "ptr", "quant", "rocdl", "scf", "shape", "sparse_tensor", "tensor", "tosa",
+        "transform", "ub", "vector", "x86vector", "xegpu",
+    ]
 )
 """Dialects that `mlir-opt` registers and that know their operations, types or attributes: see `parser/upstream.py`."""
 

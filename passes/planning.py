@@ -140,6 +140,8 @@ class Planning:
         rule = rule_of(task)
         collective = isinstance(task.declaration, Collective)
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
+        updated = [self.buffers[buffer] for buffer in writes if self.buffers[buffer].role == "constant"]
+        readers = [reader for buffer in updated for reader in buffer.consumers]  # they need the weights as they were
         for buffer in reads:
             self.buffers[buffer].consumers[name] = index
         for buffer in writes:
@@ -154,7 +156,7 @@ class Planning:
             "resources": resources_of_work(work),
         }
         owners = [v.owner for v in task.operands if isinstance(v.owner, Operation)]
-        after = dict.fromkeys(name_of(owner) for owner in owners if work_of(owner) is not None)
+        after = dict.fromkeys([*(name_of(owner) for owner in owners if work_of(owner) is not None), *readers])
         requires = rule.capabilities if rule is not None else (kind_of(task),)
         for key, names in (("after", after), ("reads", reads), ("writes", writes)):
             if names:

@@ -197,6 +197,7 @@ def types(operations: list[Operation]) -> Found:
             for place, value in enumerate(values):
                 if isinstance(value.type, TensorType):
                     for what, new in changed_types(value.type, names):
+                        what = what.replace("type", "state") if operation.name == "dist.state" else what
                         yield Corruption(what, f"{name_of(operation)} {place}", retype(index, place, argument, new))
 
 
@@ -364,7 +365,8 @@ def moves(operations: list[Operation]) -> Found:
         block = operation.parent
         assert block is not None
         where, here, last = name_of(operation), place_of(operation), len(block.operations) - 1
-        yield Corruption("operation dropped", where, lambda ops, i=index: drop(ops[i]))
+        kind = operation.properties.get("kind") if operation.name == "dist.compute" else None
+        yield Corruption(f"dropped: {kind or operation.name}", where, lambda ops, i=index: drop(ops[i]))
         yield Corruption("operation duplicated", where, twice(index, "_more"))
         yield Corruption("operation duplicated by name", where, twice(index, ""))
         if sum(v in operation.results for o in block.operations for v in o.operands) > 1:

@@ -115,8 +115,26 @@ def _derived(text: bytes, *options: str) -> bytes:
 
 _TOKEN = re.compile(rb"[A-Za-z_0-9.$]+|[%@!#^][\w.$]*|\"[^\"\n]*\"|->|\*\*|::|[^\s]")
 PIECES = (
-    *(piece.encode() for piece in ['(', ')', '{', '}', '[', ']', '<', '>', ',', ':', '=', '->', '**', '::', '/', '|', '"']),
-    *(piece.encode() for piece in ["%a", "^b", "@c", "#d", "!e", "0", "-1", "99999999999", "9**9**9", "1/0", "0x1p", "1.5e400", "tensor<2xi8>", "!bp.tensor<B*S,e>"]),
+    *(piece.encode() for piece in ["(", ")", "{", "}", "[", "]", "<", ">", ",", ":", "=", "->", "**", "::", "/", "|", '"']),
+    *(
+        piece.encode()
+        for piece in [
+            "%a",
+            "^b",
+            "@c",
+            "#d",
+            "!e",
+            "0",
+            "-1",
+            "99999999999",
+            "9**9**9",
+            "1/0",
+            "0x1p",
+            "1.5e400",
+            "tensor<2xi8>",
+            "!bp.tensor<B*S,e>",
+        ]
+    ),
     *(b"#bp.work<ops = x>", b"#bp.expr<a/(b-b)>", b"loc(", b"\xff", b"\0", b"\r", b"dense<", b"where t | h", b"max(a, b)"),
 )
 
@@ -168,7 +186,11 @@ def blocks(draw: st.DrawFn) -> bytes:
     relation = f"{draw(words)} {draw(st.sampled_from(('|', '=', '>', '<')))} {draw(expressions)}"
     lines = []
     for index in range(draw(st.integers(0, 4))):
-        kind = draw(st.sampled_from(["layer_norm", "rms_norm", "gelu", "add", "linear", "attention", "softmax", "dropout", "rope", "embedding", "nothing"]))
+        kind = draw(
+            st.sampled_from(
+                ["layer_norm", "rms_norm", "gelu", "add", "linear", "attention", "softmax", "dropout", "rope", "embedding", "nothing"]
+            )
+        )
         uses = ", ".join(draw(st.lists(st.sampled_from(("%x", "%v0", "%v1", "%v2", "%w")), min_size=0, max_size=3)))
         after = draw(st.sampled_from(("", " : [H]", " : [h x d], [h x d]", " context c", " bias : [F]", f" : [{draw(expressions)}]")))
         lines.append(f'    %v{index} = model.{kind} "a.{kind}{draw(st.integers(0, 3))}" {uses}{after}\n')

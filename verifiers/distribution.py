@@ -143,6 +143,7 @@ class _BlockCheck:
         self.images: dict[Value, Value] = {}
         self.tasks: dict[str, list[Operation]] = {}
         self.claimed: set[Operation] = set()
+        self.misshapen: set[Value] = set()  # refused, and no work rule can read them
         self.reduced: list[TensorType] = []
         self.whole = True
         self.readers: dict[Value, list[Operation]] = {}
@@ -235,12 +236,15 @@ class _BlockCheck:
             self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected {len(expected)}")
             return
         self._images(task, operands)
+        for found, image in zip(task.operands, operands, strict=False):
+            if image is not None and isinstance(image.type, TensorType):
+                self._shape(found, image.type)
         for value, type in zip(task.results, expected, strict=True):
             self._type(task, value, type)
         self._phase(task, effect)
         try:
             local = dist.local(task, operation, self.mesh)
-            if len(task.operands) != len(operands) or not _same_ranks(task, operands, expected):
+            if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
             self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), rule.matmul_operations(local))
@@ -274,7 +278,12 @@ class _BlockCheck:
     def _operands(self, task: Operation, sources: list[Value]) -> None:
         self._images(task, [self.images.get(v) for v in sources])
 
+    def _shape(self, value: Value, expected: TensorType) -> None:
+        if not isinstance(value.type, TensorType) or len(value.type.dims) != len(expected.dims):
+            self.misshapen.add(value)
+
     def _type(self, task: Operation, value: Value, expected: TensorType) -> None:
+        self._shape(value, expected)
         if value.type is not expected and not self.findings.same_type(value.type, expected):
             self.findings.refuse("R4", task, f"the size or shard of a value is wrong: {value.type.text}", note(f"expected {expected.text}"))
 
@@ -357,13 +366,6 @@ class _BlockCheck:
                 f"the operation '{source}' does not make the task '{name}'",
                 note("the operation", layers[source].span),
             )
-
-
-def _same_ranks(task: Operation, operands: Iterable[Value | None], expected: Iterable[TensorType]) -> bool:
-    """Whether the work rules can read the task: its values have as many dimensions as they should, which other findings report."""
-    wanted = [*(v.type if v is not None else None for v in operands), *expected]
-    pairs = zip((*task.operands, *task.results), wanted, strict=False)
-    return all(not isinstance(t, TensorType) or (isinstance(v.type, TensorType) and len(v.type.dims) == len(t.dims)) for v, t in pairs)
 
 
 def _appended(operation: Operation) -> bool:

@@ -26,7 +26,7 @@ class Planning:
 
     R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task, and in total; R4 buffers say
     whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and
-    matrix products; R8 dependencies are the data flow, and the order respects updates; R9 every obligation has its buffer, and it is
+    matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every obligation has its buffer, and it is
     large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class
     of buffers; R13 memory facts are kept.
     """
@@ -42,8 +42,7 @@ class Planning:
     def verify(self) -> list[Diagnostic]:
         sources: dict[str, Operation] = {}
         if self.training:
-            self._updates()
-        blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
+            blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
         for block in blocks:
             for task in block.body:
                 if dist.work_of(task) is not None and sources.setdefault(dist.name_of(task), task) is not task:
@@ -112,17 +111,6 @@ class Planning:
             elif isinstance(found, Vector) and isinstance(wanted, Vector):
                 for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
                     self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
-
-    def _updates(self) -> None:
-        """A weight is read as it was before the step: the order of the text puts its readers before the optimizer that writes it."""
-        written: dict[str, Operation] = {}
-        constants = {symbol_of(b) for b in self.buffers if text_of(b, "role") == "constant"}
-        for task in self.tasks:
-            for name in (*names_of(task, "reads"), *names_of(task, "writes")):
-                if name in written:
-                    where = note("it is written here", written[name].span)
-                    self.findings.refuse("R8", task, f"@{symbol_of(task)} uses @{name} after the optimizer has changed it", where)
-            written.update((name, task) for name in names_of(task, "writes") if name in constants)
 
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""
@@ -245,9 +233,10 @@ class BlockCheck:
                 self.findings.equal("R5", plan, f"the resource '{what}' of @{name}", ours, theirs)
         self._kind(task, plan)
         after = {dist.name_of(v.owner) for v in task.operands if isinstance(v.owner, Operation) and dist.work_of(v.owner)}
+        reads, writes = self.uses(task)
+        after |= {dist.name_of(reader) for reader, weights in self.weights.items() if weights in writes and reader is not task}
         wanted = {symbol_of(self.planned[a]) for a in after if a in self.planned}
         self._same("R8", plan, "is after", names_of(plan, "after"), wanted)
-        reads, writes = self.uses(task)
         if "" not in reads | writes:
             self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
             self._same("R10", plan, "writes", names_of(plan, "writes"), writes)
