@@ -10,6 +10,9 @@ from support import example_text, read, run
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
+UNDECLARED = " without t | H"
+"""An example that leaves the width of a reduction's share open: the derivation has to record that the degree divides it."""
+
 
 @attrs.frozen
 class Case:
@@ -27,7 +30,8 @@ class Case:
 @cache
 def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
     if len(passes) == 1:
-        source = read(example_text(name).replace("bp.symbols B,", "bp.symbols D, B,"), f"{name}.bpir")
+        text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
+        source = read(text.replace(", t | H", "") if name.endswith(UNDECLARED) else text, f"{name}.bpir")
     else:
         _, source = _derive(name, passes[:-1])
     return source, read(print_module(run(source, passes[-1])), "target.bpir")
@@ -42,6 +46,7 @@ INFERENCE = (
     ("gpt3_175b", "phase=prefill"),
     ("gpt2", "phase=decode"),
     ("opt_6_7b", "phase=decode"),
+    ("transformer_block" + UNDECLARED, "phase=decode"),
 )
 TRAINING = (
     ("transformer_block", "tensor=t communication=all_reduce recompute=none"),
@@ -57,6 +62,7 @@ TRAINING = (
     ("transformer_block", "tensor=4 communication=all_reduce recompute=none convention=calculon fused_activation"),
     ("gpt3_175b", "tensor=8 communication=reduce_scatter_all_gather recompute=none all_gather_redo"),
     ("opt_6_7b", "tensor=t communication=all_reduce recompute=attention"),
+    ("transformer_block" + UNDECLARED, "tensor=t communication=all_reduce recompute=none"),
 )
 
 

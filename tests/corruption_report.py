@@ -90,10 +90,13 @@ def main() -> int:
         print(f"  {label:30} {fired[label]:>6} {only[label]:>6}")
     count = Counter(o.verdict.outcome for o in outcomes)
     bad = [o for o in outcomes if o.verdict.outcome in (WRONG, UNKNOWN)]
+    never = [label for label in fired if not only[label]]
+    if never:
+        print("never alone: " + ", ".join(sorted(never)))
     for o in bad:
         print(f"{o.verdict.outcome}: {o.level}: {o.kind}: {o.where} ({o.case}) {o.verdict.first}")
     print(f"\n{len(outcomes)} distinct corruptions: " + ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
-    return 1 if bad else 0
+    return 1 if bad or never else 0
 
 
 if __name__ == "__main__":

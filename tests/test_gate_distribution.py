@@ -474,6 +474,15 @@ def test_a_machine_or_a_time_in_an_attribute_of_the_module(attribute: str, rule:
     refused(text, rule, at="module @transformer_block")
 
 
+# R13: work is a whole number for every admissible binding
+
+
+def test_r13_a_share_of_a_reduction_that_nothing_says_to_be_whole() -> None:
+    open_model = read(replaced(example_text("transformer_block"), (", t | H", "")), "open.bpir")
+    text = print_module(run(open_model, "distribute-inference"))
+    refused(replaced(text, ("bp.assume t | B*H, t > 1", "bp.assume t > 1")), RULE + "R13", at="output_collective.decode", source=open_model)
+
+
 # What is another spelling of the same derivation is accepted
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from corruption import Change
 from corruption_levels import consistent
-from support import dropped, edited, example, gate, labels, line_of, read, replaced, run, shown, statement
+from support import dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
@@ -299,6 +299,18 @@ def test_r15_an_input_changed_lost_or_added(change: tuple[str, str], at: str) ->
 def test_r16_a_block_distributed_twice() -> None:
     block = statement(distributed(), "dist.block @block") + "  }\n"
     refused(replaced(distributed(), (block, block + block.replace("@block ", "@more "))), "R16", at="dist.block @more")
+
+
+# R17: whole numbers
+
+
+def test_r17_a_share_of_a_reduction_that_nothing_says_to_be_whole() -> None:
+    open_model = read(replaced(example_text("transformer_block"), (", t | H", "")), "open.bpir")
+    text = print_module(run(open_model, "distribute-training{tensor=t}"))
+    recorded = re.search(r"  bp.assume (.*), t > 1\n", text)
+    assert recorded is not None, text[:400]
+    found = gate(open_model, read(replaced(text, (recorded[0], "  bp.assume t > 1\n")), "target.bpir"))
+    check(found, {RULE + "R17"}, "output_collective.forward")
 
 
 # Equivalent steps are accepted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, explain_exception, only_file, read_source, report, wants_color, write_output
+from bpir.tools.common import Tool, explain_exception, only_file, paints_output, read_source, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ OPTIONS = [
     ),
     Option("list-passes", help="show the passes, their levels and options"),
     Option("show-dialects", help="show the dialects"),
-    Option("explain", value="NAME", help="show the documentation of a pass, an operation, an equation or a rule"),
+    Option("explain", value="NAME", help="show what a pass, an operation, an equation or a rule says"),
 ]
 
 
@@ -57,7 +57,12 @@ def body(arguments: Arguments) -> int:
     destination = arguments.value("o")
     if not arguments.flag("verify-only") and (destination is None or not run.failed):
         with run.timing.section("Output"):
-            write_output("// -----\n".join(outputs), destination)
+            text = "// -----\n".join(outputs)
+            if destination is None and paints_output(arguments):
+                from bpir.tools.pygments_lexer import painted
+
+                text = painted(text)
+            write_output(text, destination)
     if arguments.flag("timing"):
         sys.stderr.write(run.timing.render())
     return 1 if run.failed else 0

@@ -17,7 +17,7 @@ OPTIONS = [
         "format",
         value="FORMAT",
         choices=("table", "json", "csv", "markdown", "dot", "svg"),
-        help="table (default), json (everything, whatever --by), csv, markdown; dot, svg: a picture of tasks and queues",
+        help="table (default), json, csv, markdown; dot, svg (a picture of the tasks)",
     ),
     Option("by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
@@ -105,7 +105,7 @@ def _rendered(found: Report, form: str, by: str) -> str:
 TOOL = Tool(
     "bp-report",
     "bp-report [FILE|-] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
-    "Shows the work and memory of a dist, plan or concrete module, or a picture of it, or the parameters of a model module.",
+    "Shows the work and memory of a derived module, or a picture of it, or the parameters of a model.",
     OPTIONS,
     body,
 )

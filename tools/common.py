@@ -97,6 +97,14 @@ def wants_color(arguments: Arguments) -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
 
+def paints_output(arguments: Arguments) -> bool:
+    """Whether a module is coloured that goes to standard output: by `--color`, else on a terminal that does not refuse it."""
+    chosen = arguments.value("color") or "auto"
+    if chosen != "auto":
+        return chosen == "always"
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
 def report(diagnostics: Iterable[Diagnostic], color: bool = False) -> None:
     """Show diagnostics on standard error."""
     for diagnostic in diagnostics:

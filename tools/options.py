@@ -38,7 +38,7 @@ VERSION = Option("version", help="show the version")
 COLOR = Option(
     "color",
     value="WHEN",
-    help="color diagnostics: auto (default), always, never",
+    help="color diagnostics and modules: auto (default), always, never",
     choices=("auto", "always", "never"),
     implied="always",
 )

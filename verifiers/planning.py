@@ -41,8 +41,7 @@ class Planning:
 
     def verify(self) -> list[Diagnostic]:
         sources: dict[str, Operation] = {}
-        if self.training:
-            blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
+        blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
         for block in blocks:
             for task in block.body:
                 if dist.work_of(task) is not None and sources.setdefault(dist.name_of(task), task) is not task:

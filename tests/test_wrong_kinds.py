@@ -1,0 +1,89 @@
+"""Generic form can give any property any attribute: what is not what the operation sets is a diagnostic, never a misprint or a crash."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import read, run
+
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import DiagnosticError
+from bpir.ir.equality import equal
+from bpir.ir.operation import Operation
+from bpir.ir.printer import print_module
+from bpir.parser import parse_attribute
+from bpir.parser.operation_actions import property_names
+from bpir.verifiers.module import verify
+from bpir.verifiers.structure import verify as verify_structure
+
+ROOT = Path(__file__).parent.parent
+KINDS = (
+    *('"word"', '"two words"', '""', "7", "-1", "1.5", "true", "unit", "[]", "[1]", '["a b"]', '["a", 1]', "[@x, 1]", "[@x]", "[[]]"),
+    *('{a = 1, "b c" = "d"}', "{}", "@x", '@"x y"::@z', "i32", "() -> ()", "!bp.tensor<B, e>", "#bp.expr<B>", "#bp.expr<-B>"),
+    *("#bp.work<>", "#bp.work<ops = B>", "#bp.relation<divides t, h>", "[#bp.relation<divides t, h>]", "[#bp.expr<B>]", "dense<1> : tensor<2xi32>"),
+)
+
+TEXTS = {
+    "model": ("mlp.bpir",),
+    "dist": ("mlp.bpir", "distribute-inference"),
+    "plan": ("mlp.bpir", "distribute-inference", "plan-inference"),
+    "attention": ("opt_6_7b.bpir", "distribute-inference"),
+    "attention plan": ("opt_6_7b.bpir", "distribute-inference", "plan-inference"),
+    "queue": ("gpt3_175b.bpir", "distribute-inference", "plan-inference", "bind-symbols{B=1 c=64 t=8}", "bind-queue"),
+    "slot": ("gpt3_175b.bpir", "distribute-inference", "plan-inference", "bind-symbols{B=1 c=64 t=8}", "bind-slot"),
+}
+
+
+@cache
+def module(level: str) -> Operation:
+    name, *passes = TEXTS[level]
+    return run(read((ROOT / "examples" / name).read_bytes().decode("latin-1"), name), *passes)
+
+
+def instances(level: str) -> Iterator[Operation]:
+    """One operation of each name."""
+    seen = set()
+    for operation in module(level).walk():
+        if operation.declaration is not None and operation.name not in seen:
+            seen.add(operation.name)
+            yield operation
+
+
+@pytest.fixture(scope="module")
+def kinds() -> list[Attribute]:
+    return [parse_attribute(text) for text in KINDS]
+
+
+@pytest.mark.parametrize("level", TEXTS)
+def test_a_property_of_a_wrong_kind_is_a_diagnostic_and_no_misprint(level: str, kinds: list[Attribute]) -> None:
+    root = module(level)
+    accepted = 0
+    for operation in instances(level):
+        for name in sorted(property_names(operation.declaration)):  # type: ignore[arg-type]
+            old = dict(operation.properties)
+            for attribute in kinds:
+                operation.properties[name] = attribute
+                what = f"{operation.name} {name} = {attribute}"
+                try:
+                    found = verify_structure(root) or verify(root)
+                except DiagnosticError as problem:
+                    found = list(problem.diagnostics)
+                except Exception as crash:
+                    raise AssertionError(what) from crash
+                assert all(d.render() for d in found)
+                if not found:
+                    accepted += 1
+                    text = print_module(root)
+                    try:
+                        again = read(text)
+                    except DiagnosticError as problem:
+                        raise AssertionError(f"{what}: printed as what is not read: {problem}") from problem
+                    assert equal(root, again), what
+            operation.properties.clear()
+            operation.properties.update(old)
+    gc.collect()
+    assert accepted
