@@ -218,7 +218,7 @@ class Links(Property):
         yield "[" + ", ".join("{} -> {}".format(*integers(v)) for v in attribute.values) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and all(len(integers(v)) == 2 for v in attribute.values)
+        good = isinstance(attribute, ArrayAttr) and attribute.values and all(len(integers(v)) == 2 for v in attribute.values)
         return "" if good else "an array of pairs of devices"
 
 

@@ -58,6 +58,7 @@ class FunctionForm(Part):
         properties = operation.properties
         name, type_, visibility = properties["sym_name"], properties["function_type"], properties.get("sym_visibility")
         assert isinstance(name, StringAttr)
+        assert name.value
         assert isinstance(type_, FunctionType)
         if isinstance(visibility, StringAttr):
             yield f" {visibility.value}"

@@ -116,6 +116,16 @@ class Integers(Property):
         elif isinstance(attribute, ArrayAttr):
             yield "[" + ", ".join(str(v.value) for v in attribute.values if isinstance(v, IntegerAttr)) + "]"
 
+    def expected(self, attribute: Attribute) -> str:
+        if not self.array:
+            return "" if _is_number(attribute) else "a 64-bit integer that is not negative"
+        good = isinstance(attribute, ArrayAttr) and attribute.values and all(map(_is_number, attribute.values))
+        return "" if good else "an array of 64-bit integers that are not negative"
+
+
+def _is_number(attribute: Attribute) -> bool:
+    return isinstance(attribute, IntegerAttr) and attribute.type is I64 and attribute.value >= 0
+
 
 def _i64(value: int, span: Span) -> int:
     if not 0 <= value < 2**63:

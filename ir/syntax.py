@@ -14,6 +14,7 @@ expanded into 2^k alternatives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.operation import Operation
 
 ABSENT = None
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")  # what the lexer takes for one
 
 
 def _first(context: ParseContext, values: list[Any], span: Span) -> Any:
@@ -132,6 +134,7 @@ class SymbolName(_String):
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         assert isinstance(attribute, StringAttr)
+        assert attribute.value  # `@""` is no symbol: LLVM takes an empty name in generic form only
         yield symbol_text(attribute.value)
 
 
@@ -185,6 +188,8 @@ class Word(_String):
     def expected(self, attribute: Attribute) -> str:
         if self.choices and isinstance(attribute, StringAttr) and attribute.value not in self.choices:
             return "one of " + ", ".join(self.choices)
+        if isinstance(attribute, StringAttr) and not _WORD.fullmatch(attribute.value):
+            return "a word"
         return super().expected(attribute)
 
 
@@ -201,8 +206,8 @@ class References(Property):
         yield "[" + ", ".join(v.text for v in attribute.values) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
-        return "" if good else "an array of symbols (@name)"
+        good = isinstance(attribute, ArrayAttr) and attribute.values and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
+        return "" if good else "an array of one or more symbols (@name)"
 
 
 @attrs.frozen(eq=False)
@@ -218,8 +223,9 @@ class Words(Property):
         yield "[" + ", ".join(v.value for v in attribute.values if isinstance(v, StringAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and all(isinstance(v, StringAttr) for v in attribute.values)
-        return "" if good else "an array of strings"
+        words = attribute.values if isinstance(attribute, ArrayAttr) else ()
+        good = words and all(isinstance(v, StringAttr) and _WORD.fullmatch(v.value) for v in words)
+        return "" if good else "an array of one or more words as strings"
 
 
 @attrs.frozen(eq=False)

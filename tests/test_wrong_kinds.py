@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -45,8 +44,8 @@ def module(level: str) -> Operation:
 
 
 def instances(level: str) -> Iterator[Operation]:
-    """One operation of each name."""
-    seen = set()
+    """One operation of each name; of a bound module only those that no other level has."""
+    seen = {"bp.symbols", "bp.bind", "bind.workload", "bind.strategy"} if level in ("queue", "slot") else set()
     for operation in module(level).walk():
         if operation.declaration is not None and operation.name not in seen:
             seen.add(operation.name)
@@ -62,28 +61,30 @@ def kinds() -> list[Attribute]:
 def test_a_property_of_a_wrong_kind_is_a_diagnostic_and_no_misprint(level: str, kinds: list[Attribute]) -> None:
     root = module(level)
     accepted = 0
+    bad = []
     for operation in instances(level):
         for name in sorted(property_names(operation.declaration)):  # type: ignore[arg-type]
             old = dict(operation.properties)
             for attribute in kinds:
                 operation.properties[name] = attribute
-                what = f"{operation.name} {name} = {attribute}"
-                try:
-                    found = verify_structure(root) or verify(root)
-                except DiagnosticError as problem:
-                    found = list(problem.diagnostics)
-                except Exception as crash:
-                    raise AssertionError(what) from crash
-                assert all(d.render() for d in found)
-                if not found:
-                    accepted += 1
-                    text = print_module(root)
-                    try:
-                        again = read(text)
-                    except DiagnosticError as problem:
-                        raise AssertionError(f"{what}: printed as what is not read: {problem}") from problem
-                    assert equal(root, again), what
+                outcome = _outcome(root)
+                accepted += outcome == "accepted"
+                if outcome not in ("accepted", "refused"):
+                    bad.append(f"{operation.name} {name} = {attribute}: {outcome}")
             operation.properties.clear()
             operation.properties.update(old)
-    gc.collect()
     assert accepted
+    assert bad == []
+
+
+def _outcome(root: Operation) -> str:
+    try:
+        found = verify_structure(root) or verify(root)
+        if any(d.severity == "error" for d in found):
+            return "refused" if all(d.render() for d in found) else "nothing is shown"
+        again = read(print_module(root))
+    except DiagnosticError as problem:
+        return f"printed as what is not read: {problem}"
+    except Exception as crash:
+        return f"{type(crash).__name__}: {crash}"
+    return "accepted" if equal(root, again) else "read back as another module"

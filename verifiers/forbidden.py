@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from bpir.dialects.bp import TensorType
-from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import EXTENSION_LEVELS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
@@ -74,7 +74,7 @@ def verify(module: Operation) -> list[Diagnostic]:
             level, properties = level_of(module), {}
         own = _own_names(operation.declaration)
         for name, value in properties.items():
-            if name not in own or isinstance(value, _SPEAKING):  # the many others are names, references and numbers
+            if name not in own or _may_say(value):
                 found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, False))
         for name, value in operation.attributes.items():
             found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, True))
@@ -101,7 +101,11 @@ def _sharded(operation: Operation) -> list[Diagnostic]:
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
-_SPEAKING = (ArrayAttr, DictAttr)
+def _may_say(value: Attribute) -> bool:
+    """Whether a declared property can say anything: the many others are names, lists of references, and numbers."""
+    if isinstance(value, ArrayAttr):
+        return any(type(item) is not SymbolRefAttr for item in value.values)
+    return isinstance(value, DictAttr)
 
 
 @cache

@@ -143,6 +143,7 @@ class BlockCheck:
             self.held.setdefault((text_of(buffer, "role"), text_of(buffer, "source")), []).append(buffer)
         self.homes: dict[Value, str] = {}
         self.weights: dict[Operation, str] = {}
+        self._readers: dict[str, list[Operation]] = {}
         self.found: set[Operation] = set()
         self.workspace = ""
 
@@ -233,12 +234,20 @@ class BlockCheck:
         self._kind(task, plan)
         after = {dist.name_of(v.owner) for v in task.operands if isinstance(v.owner, Operation) and dist.work_of(v.owner)}
         reads, writes = self.uses(task)
-        after |= {dist.name_of(reader) for reader, weights in self.weights.items() if weights in writes and reader is not task}
+        readers = [reader for buffer in writes for reader in self.readers().get(buffer, ())]
+        after |= {dist.name_of(reader) for reader in readers if reader is not task}
         wanted = {symbol_of(self.planned[a]) for a in after if a in self.planned}
         self._same("R8", plan, "is after", names_of(plan, "after"), wanted)
         if "" not in reads | writes:
             self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
             self._same("R10", plan, "writes", names_of(plan, "writes"), writes)
+
+    def readers(self) -> dict[str, list[Operation]]:
+        """The tasks that use each buffer of weights."""
+        if not self._readers:
+            for task, buffer in self.weights.items():
+                self._readers.setdefault(buffer, []).append(task)
+        return self._readers
 
     def uses(self, task: Operation) -> tuple[set[str], set[str]]:
         """The buffers that a task must read and write."""

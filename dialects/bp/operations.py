@@ -115,8 +115,10 @@ class Symbols(OperationDeclaration):
 
 
 def _check_relations(operation: Operation, report: Report) -> None:
-    relations = operation.properties.get("relations", ArrayAttr(()))
-    if not isinstance(relations, ArrayAttr) or not all(isinstance(v, RelationAttr) for v in relations.values):
+    relations = operation.properties.get("relations")
+    if relations is None:
+        return
+    if not isinstance(relations, ArrayAttr) or not relations.values or not all(isinstance(v, RelationAttr) for v in relations.values):
         report.error(operation, "'relations' must be an array of #bp.relation<...>")
 
 
@@ -140,5 +142,6 @@ class Bind(OperationDeclaration):
 
     def verify(self, operation: Operation, report: Report) -> None:
         bindings = operation.properties.get("bindings")
-        if not isinstance(bindings, DictAttr) or not all(isinstance(v, IntegerAttr) and v.value > 0 for _, v in bindings.entries):
+        entries = bindings.entries if isinstance(bindings, DictAttr) else ()
+        if not entries or not all(isinstance(v, IntegerAttr) and v.value > 0 and v.type is I64 for _, v in entries):
             report.error(operation, "bindings must be positive integers")
