@@ -81,7 +81,7 @@ def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | N
     while len(open_regions) > 1 and _in_signature(text, open_regions[-1].start, span.start):
         open_regions.pop()
     scope = open_regions[-1]
-    begin = scope.start if len(open_regions) > 1 else 0
+    begin = _inside(text, scope.start) if len(open_regions) > 1 else 0
     for operation in reversed(scope.block.operations if scope.block is not None else ()):
         if operation.span is not None and operation.span.end <= span.start:
             begin = max(begin, operation.span.end)
@@ -104,6 +104,19 @@ def _in_signature(text: str, start: int, error: int) -> bool:
         if depth == 0:
             return "{" not in text[start + match.end() : error]
     return True
+
+
+def _inside(text: str, start: int) -> int:
+    """Where the operations of a region start: behind the `{`, also where the region starts with `(arguments)`."""
+    if text[start - 1] != "(":
+        return start
+    depth = 1
+    for match in re.finditer(r"[()]", text[start:]):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            brace = text.find("{", start + match.end())
+            return brace + 1 if brace >= 0 else start
+    return start
 
 
 def _start(text: str, begin: int, error: int) -> int:

@@ -218,9 +218,15 @@ def fuzz(examples: int, seed: int | None = None) -> None:
         Broken: (as Hypothesis shows it, with the shortest input found).
     """
 
+    runs = 0
+
     @settings(max_examples=examples, deadline=None, database=None, derandomize=seed is None, suppress_health_check=list(HealthCheck))
     @given(inputs, st.sampled_from(RUNS))
     def one(data: bytes, options: tuple[str, ...]) -> None:
+        nonlocal runs
+        runs += 1
+        if runs % 500 == 0:
+            gc.collect()  # the tools turn it off, as they run once
         attempt(data, options)
 
     one()
