@@ -33,14 +33,19 @@ def parse_again(source: Source, program: Program, allow_unregistered: bool, fail
     text = source.text
     work = 0
     problem, state = first, failed
-    while len(found) < _MAXIMUM_ERRORS and work + len(text) <= _MAXIMUM_WORK:
-        extent = _extent(state, problem)
-        if extent is None:
+    for _ in range(2 * _MAXIMUM_ERRORS):
+        if len(found) >= _MAXIMUM_ERRORS or work + len(text) > _MAXIMUM_WORK:
             break
+        extent = _extent(state, problem)
+        if extent is None or not text[slice(*extent)].strip():
+            break  # it is not clear what to leave out, or that is left out already
         start, end = extent
         defined.update(_NAMES.findall(text, start, end))
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
-        work += len(text)
+        rest = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+        if rest == text:
+            break
+        text = rest
+        work += max(len(text), 1000)
         state = ParserState(source, program, allow_unregistered)
         state.text = text
         try:
@@ -53,8 +58,8 @@ def parse_again(source: Source, program: Program, allow_unregistered: bool, fail
             if _place(diagnostic) not in shown and not _follows(diagnostic, defined):
                 shown.add(_place(diagnostic))
                 found.append(diagnostic)
-    rest = sorted(found[len(first.diagnostics) :], key=lambda d: d.span.start if d.span is not None else 0)
-    return DiagnosticError(*first.diagnostics, *rest[: _MAXIMUM_ERRORS - 1])
+    later = sorted(found[len(first.diagnostics) :], key=lambda d: d.span.start if d.span is not None else 0)
+    return DiagnosticError(*first.diagnostics, *later[: _MAXIMUM_ERRORS - 1])
 
 
 def _place(diagnostic: Diagnostic) -> Any:
@@ -88,7 +93,8 @@ def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | N
             break
     error = span.start
     line = text.rfind("\n", 0, error) + 1
-    if not text[line:error].strip() and _STARTS.match(text, line) and text[begin:line].strip():
+    read = SPACE.match(text, begin)  # comments are no content
+    if not text[line:error].strip() and _STARTS.match(text, line) and read is not None and read.end() < line:
         error = line - 1  # what follows an operation that is not complete: that one is left out
     start = _start(text, begin, error)
     return (start, end) if (end := _end(text, start, error)) is not None else None

@@ -23,7 +23,8 @@ ROOT = Path(__file__).parent.parent
 KINDS = (
     *('"word"', '"two words"', '""', "7", "-1", "1.5", "true", "unit", "[]", "[1]", '["a b"]', '["a", 1]', "[@x, 1]", "[@x]", "[[]]"),
     *('{a = 1, "b c" = "d"}', "{}", "@x", '@"x y"::@z', "i32", "() -> ()", "!bp.tensor<B, e>", "#bp.expr<B>", "#bp.expr<-B>"),
-    *("#bp.work<>", "#bp.work<ops = B>", "#bp.relation<divides t, h>", "[#bp.relation<divides t, h>]", "[#bp.expr<B>]", "dense<1> : tensor<2xi32>"),
+    *("#bp.work<>", "#bp.work<ops = B>", "#bp.relation<divides t, h>", "[#bp.relation<divides t, h>]"),
+    *("[#bp.expr<B>]", "dense<1> : tensor<2xi32>"),
 )
 
 TEXTS = {
