@@ -3,7 +3,7 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: demo test lint docs
+.PHONY: demo test lint docs bench
 
 demo: .venv/installed
 	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference
@@ -12,6 +12,11 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest
+
+# Ratios against peers, which are optional: what is missing is said.
+bench: .venv/installed
+	-$(BIN)/python -m pip install --quiet 'xdsl>=0.75,<1' 'bartiq>=0.17,<1'
+	$(BIN)/python benchmarks/run.py
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -72,7 +72,10 @@ class BpirLexer(RegexLexer):
             (r"//.*$", Comment.Single),
             (r"\{-#|#-\}", Comment.Preproc),
             (r'@"(?:[^"\\\n]|\\.)*"|@[A-Za-z_][\w$.\-]*', Name.Variable.Global),
-            (r'(")((?:[a-z]\w*))(\.)([\w.$]+)(")(?=\s*\()', bygroups(Punctuation, Keyword.Namespace, Punctuation, Name.Function, Punctuation)),
+            (
+                r'(")((?:[a-z]\w*))(\.)([\w.$]+)(")(?=\s*\()',
+                bygroups(Punctuation, Keyword.Namespace, Punctuation, Name.Function, Punctuation),
+            ),
             (r'"', String.Double, "string"),
             (rf"(%{_SUFFIX})([:#])([0-9]+)", bygroups(Name.Variable, Punctuation, Number.Integer)),
             (rf"%{_SUFFIX}", Name.Variable),
