@@ -59,7 +59,7 @@ def syntax_error(
         message += suggestion(text, words)
     if finish and (ended or parser.text.count("\n", finish, start) > 1):
         span = parser.span(finish - 1, finish)  # far away: what is missing is missing after the last token
-    return fail(message, span, *_opening(parser, accepted))
+    return fail(message, span, *_opening(parser, program, accepted, finish))
 
 
 _WORD_BEFORE = re.compile(r"(?<![A-Za-z0-9_$.#!%@^])[A-Za-z_][A-Za-z0-9_$.]*\Z")
@@ -122,8 +122,24 @@ def _expected(program: Program, accepted: dict[str | int, int], operations: bool
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def _opening(parser: ParserState, accepted: dict[str | int, int]) -> list[Diagnostic]:
+_BRACKETS = re.compile(r'[()\[\]{}<>]|->|"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def _opening(parser: ParserState, program: Program, accepted: dict[str | int, int], finish: int) -> list[Diagnostic]:
+    """Where the region or list starts that is open here, if that is on another line."""
     region = parser.regions[-1]
     if len(parser.regions) > 1 and "}" in accepted:
         return [note("the region that is open here starts there", parser.span(region.start - 1, region.start))]
-    return []
+    opened: list[int] = []
+    for match in _BRACKETS.finditer(parser.text, region.start, finish):
+        if match[0] in _CLOSERS:
+            opened.append(match.start())
+        elif match[0] in ")]}>" and opened:
+            opened.pop()
+    if not opened or "\n" not in parser.text[opened[-1] : finish]:
+        return []
+    closer = _CLOSERS[parser.text[opened[-1]]]
+    rule = program.tables.closing.get(accepted[closer], {}).get(closer) if closer in accepted else None
+    what = "the array" if rule == "attribute" and closer == "]" else _LISTS.get(rule or "", "")
+    return [note(f"{what} is opened here", parser.span(opened[-1], opened[-1] + 1))] if what else []

@@ -263,7 +263,7 @@ class ParserState:
         if text in scope.values:
             found = scope.values[text]
             first = found[0] if isinstance(found, list) else found
-            notes = self._origin(text, 0, first)
+            notes = [note(n.message.replace("is defined", "is first defined"), n.span) for n in self._origin(text, 0, first)]
             raise fail(f"redefinition of value '{text}'", self._use_span(text, offset), *notes)
         if scope.forward:
             for number, value in enumerate(values):

@@ -110,7 +110,7 @@ def test_unregistered_operations_need_a_flag() -> None:
         ('"x.op"() {a = #bp.expr<9**9**9>} : () -> ()', "exponent"),
         ('"x.op"() {a = tensr<4xf32>} : () -> ()', "did you mean 'tensor'?"),
         ('"x.op"() {a = "b\\q"} : () -> ()', "unknown escape"),
-        ('%a = "x.op"() : () -> i1\n%a = "x.op"() : () -> i1', "is defined here"),
+        ('%a = "x.op"() : () -> i1\n%a = "x.op"() : () -> i1', "is first defined here"),
         ('"x.op"()[^a] : () -> ()', "undefined block '^a'"),
         ("module @a { module @b {} module @b {} }", "it is first defined here"),
         ('"x.op"() : () -> () loc(#l)', "never defined"),

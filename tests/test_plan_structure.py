@@ -298,3 +298,9 @@ def test_every_label_of_a_verifier_is_refused_in_a_test(verifier: str, prefix: s
     tested = set(re.findall(rf'(?:RULE \+ "|{{RULE}}|"{re.escape(prefix)}\.)(R\d+)\b', (ROOT / "tests" / f"{test}.py").read_text()))
     assert len(rules) >= 2
     assert rules <= tested
+
+
+def test_bp_r4_inequalities_that_exclude_each_other() -> None:
+    module = read("bp.symbols B where B > 5, 3 > B\n")
+    assert labels(structure.verify(module)) == {"bp.R4"}
+    assert not structure.verify(read("bp.symbols B, t where B > 5, 7 > B, B > t, t > 1\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bpir.dialects.bp import bindings_of, expressions_in, relations_of, symbol_table
+from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
@@ -106,6 +106,15 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
                     numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
                     where = f" for {numbers}" if numbers else ""
                     yield error(f"the relation '{relation.text}' is false{where} [bp.R4]", operation.span)
-    if not broken and table.facts.contradiction is not None:
+    contradiction = table.facts.contradiction or _bounded_away(table)
+    if not broken and contradiction:
         places = [o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and relations_of(o)]
-        yield error(f"no numbers satisfy the relations: {table.facts.contradiction} [bp.R4]", places[-1] if places else None)
+        yield error(f"no numbers satisfy the relations: {contradiction} [bp.R4]", places[-1] if places else None)
+
+
+def _bounded_away(table: SymbolTable) -> str:
+    """An inequality that the others exclude: `3 > B` beside `B > 5`."""
+    for relation in (*table.relations, *table.assumptions):
+        if relation.kind == "greater" and table.facts.at_least(relation.right, relation.left).proved:
+            return f"{relation.text} cannot hold"
+    return ""
