@@ -22,6 +22,8 @@ _LISTS = {
     "dictionary": "the dictionary",
     "op_properties": "the properties",
     "successors": "the list of successors",
+    "block_label": "the list of arguments",
+    "function_signature": "the list of arguments",
     "function_type": "the list of types",
     "shaped_type": "the type",
     "location_trailing": "the location",
@@ -108,7 +110,7 @@ def _expected(program: Program, accepted: dict[str | int, int], operations: bool
         elif _opens_operation(key):
             shown["an operation"] = 2
         elif rule in _LISTS and key != ":":
-            what = "the array" if rule == "attribute" and key == "]" else _LISTS[rule]
+            what = _list(rule, key)
             shown[f"'{key}' to close {what}"] = 0
         elif rule == "generic":
             shown["':' and the type of the operation"] = 0
@@ -126,6 +128,13 @@ _BRACKETS = re.compile(r'[()\[\]{}<>]|->|"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
+def _list(rule: str, closer: str) -> str:
+    """What the closing bracket closes."""
+    if closer == ")" and rule in ("entry_region", "function_signature"):
+        return "the list of arguments"
+    return "the array" if rule == "attribute" and closer == "]" else _LISTS.get(rule, "")
+
+
 def _opening(parser: ParserState, program: Program, accepted: dict[str | int, int], finish: int) -> list[Diagnostic]:
     """Where the region or list starts that is open here, if that is on another line."""
     region = parser.regions[-1]
@@ -141,5 +150,5 @@ def _opening(parser: ParserState, program: Program, accepted: dict[str | int, in
         return []
     closer = _CLOSERS[parser.text[opened[-1]]]
     rule = program.tables.closing.get(accepted[closer], {}).get(closer) if closer in accepted else None
-    what = "the array" if rule == "attribute" and closer == "]" else _LISTS.get(rule or "", "")
+    what = _list(rule or "", closer)
     return [note(f"{what} is opened here", parser.span(opened[-1], opened[-1] + 1))] if what else []

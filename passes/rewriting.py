@@ -19,14 +19,18 @@ def is_input(operation: Operation) -> bool:
 def rewrite_module(module: Operation, rewrite: Rewriting, change: Callable[[Operation], Operation]) -> Operation:
     """A copy of the module: inputs as `change` makes them, all other operations with each expression rewritten."""
     memo: dict[Attribute, Attribute] = {}
+    values: dict[Value, Value] = {}  # of all copies, as one may use what another defines
     operations = []
     for operation in top_level(module):
         if is_input(operation):
             operations.append(change(operation))
         else:
-            copy = clone(operation)
+            copy = clone(operation, values)
             _rewrite_tree(copy, rewrite, memo)
             operations.append(copy)
+    for operation in operations:
+        for inner in operation.walk():  # uses that stand before the definition
+            inner.operands = [values.get(operand, operand) for operand in inner.operands]
     return new_module(module, operations)
 
 

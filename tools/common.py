@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bpir.ir.operation import Operation
 
 
+_MAXIMUM_SHOWN = 200  # diagnostics of one input
+
+
 class Tool:
     """A command-line tool: its texts, its options, and `body`, which returns the exit status."""
 
@@ -106,9 +109,12 @@ def paints_output(arguments: Arguments) -> bool:
 
 
 def report(diagnostics: Iterable[Diagnostic], color: bool = False) -> None:
-    """Show diagnostics on standard error."""
-    for diagnostic in diagnostics:
+    """Show diagnostics on standard error; of very many the first."""
+    shown = list(diagnostics)
+    for diagnostic in shown[:_MAXIMUM_SHOWN]:
         _complain(diagnostic.render(color) + "\n")
+    if len(shown) > _MAXIMUM_SHOWN:
+        _complain(f"note: {len(shown) - _MAXIMUM_SHOWN} more are not shown\n")
 
 
 def _complain(text: str) -> None:
