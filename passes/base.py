@@ -76,6 +76,15 @@ class Pass:
         return []
 
 
+class Derivation(Pass):
+    """A pass to the next level: the rules of the boundary judge its result."""
+
+    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
+        from bpir.verifiers.boundary import verify
+
+        return verify(source, target)
+
+
 def options(cls: type[Pass]) -> dict[str, Option]:
     """The options of a pass by name, in the order of its fields."""
     found = {}

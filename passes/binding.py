@@ -27,13 +27,13 @@ from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
 from bpir.passes import inputs
-from bpir.passes.base import Pass, option
+from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import build, new_module
 from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)
-class BindTargetPass(Pass):
+class BindTargetPass(Derivation):
     r"""Binds a plan to the target that the file names, of whatever kind: commands, buffers with offsets, what the target's dialect adds.
 
     Boundary: portable-plan IR to concrete-plan IR.
@@ -98,11 +98,6 @@ class BindTargetPass(Pass):
                 *extension.operations(commands),
             ],
         )
-
-    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
-
-        return verify(source, target)
 
     def _others(self, module: Operation) -> list[Operation]:
         """The targets and deployments of the file that an option names."""

@@ -15,17 +15,16 @@ from bpir.dialects.model.phases import Phase, phase_of
 from bpir.dialects.model.sharding import TENSOR, shardable_axes, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.passes import inputs
-from bpir.passes.base import Pass, option
+from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)
-class DistributeTransformerInferencePass(Pass):
+class DistributeTransformerInferencePass(Derivation):
     """Distributes one inference phase of a block over the ranks of tensor parallelism.
 
     Boundary: ModelIR to distributed-task IR.
@@ -110,11 +109,6 @@ class DistributeTransformerInferencePass(Pass):
                 *blocks,
             ],
         )
-
-    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
-
-        return verify(source, target)
 
 
 class _Distribution:

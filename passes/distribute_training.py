@@ -15,11 +15,11 @@ from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, fail
+from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Operation, Region
 from bpir.passes import inputs
-from bpir.passes.base import Pass, option
+from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inputs import Binding
 from bpir.passes.training_graph import Graph
@@ -29,7 +29,7 @@ from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)
-class DistributeTransformerTrainingPass(Pass):
+class DistributeTransformerTrainingPass(Derivation):
     r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, optimizer.
 
     Boundary: ModelIR to distributed-task IR.
@@ -147,11 +147,6 @@ class DistributeTransformerTrainingPass(Pass):
                 *blocks,
             ],
         )
-
-    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
-
-        return verify(source, target)
 
 
 def choices_of(strategy: Binding, parallel: bool) -> Choices:

@@ -12,10 +12,10 @@ from bpir.dialects.dist.memory import local_bytes, workspace_bound
 from bpir.dialects.dist.tasks import name_of, rule_of
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, fail
+from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
-from bpir.passes.base import Pass, option
+from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.planning import Planning, layer_of_task, mesh_of, writes_state
@@ -23,7 +23,7 @@ from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)
-class PlanTransformerInferencePass(Pass):
+class PlanTransformerInferencePass(Derivation):
     r"""Plans the tasks of one rank: what they require, and the buffers that they need.
 
     Boundary: distributed-task IR to portable-plan IR.
@@ -68,11 +68,6 @@ class PlanTransformerInferencePass(Pass):
                 phase = _phase(module, block)
                 operations.extend(_InferencePlanning(block, mesh_of(module, block), phase).operations())
         return new_module(module, [*inputs_of(module), *operations])
-
-    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
-
-        return verify(source, target)
 
 
 def _phase(module: Operation, block: Operation) -> str:

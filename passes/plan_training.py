@@ -7,10 +7,9 @@ import attrs
 from bpir.dialects import plan as plan
 from bpir.dialects.dist.facts import LayerMemory
 from bpir.dialects.dist.tasks import name_of, text_of
-from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
-from bpir.passes.base import Pass, option
+from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import build, new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.planning import Planning, layer_of_task, mesh_of
@@ -18,7 +17,7 @@ from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)
-class PlanTransformerTrainingPass(Pass):
+class PlanTransformerTrainingPass(Derivation):
     r"""Plans the tasks of one rank's training: what they require, and a buffer for every value, weight and optimizer state.
 
     Boundary: distributed-task IR to portable-plan IR.
@@ -61,11 +60,6 @@ class PlanTransformerTrainingPass(Pass):
             if block.name == "dist.block":
                 operations.extend(_TrainingPlanning(block, mesh_of(module, block)).operations())
         return new_module(module, [*inputs_of(module), *operations])
-
-    def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
-
-        return verify(source, target)
 
 
 class _TrainingPlanning(Planning):

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from support import EXAMPLES, LEVELS, derive, digest, example, example_text, read, run, shown
 
 from bpir.ir.equality import equal
+from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.verifiers import module as structure
 
@@ -62,6 +64,52 @@ def test_mlir_opt_reads_the_generic_form_and_prints_the_same_module(name: str) -
     assert len(printed) == len(modules)
     for module, part in zip(modules, printed, strict=True):
         assert equal(module, read(part))
+
+
+BOUND = "bind-symbols{B=1 c=64 t=8}"
+FURTHER = {
+    "training": ("gpt3_175b_training", ("distribute-training",)),
+    "training plan": ("gpt3_175b_training", ("distribute-training", "plan-training")),
+    "training, sequence parallel": ("transformer_block", ("distribute-training{tensor=t communication=reduce_scatter recompute=full}", "plan-training")),
+    "queue": ("gpt3_175b", ("distribute-inference", "plan-inference", BOUND, "bind-queue")),
+    "slot": ("gpt3_175b", ("distribute-inference", "plan-inference", BOUND, "bind-slot")),
+}
+"""Training and concrete modules: an example and the passes that lead to each."""
+
+
+@cache
+def further(which: str) -> Operation:
+    name, passes = FURTHER[which]
+    return run(example(name), *passes)
+
+
+@pytest.mark.parametrize("which", FURTHER)
+def test_training_and_concrete_modules_are_read_back_in_both_forms(which: str) -> None:
+    module = further(which)
+    for generic in (False, True):
+        text = print_module(module, generic)
+        assert equal(module, read(text))
+        assert print_module(read(text), generic) == text
+
+
+@pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-19 is not installed")
+def test_mlir_opt_reads_training_and_concrete_modules_and_prints_the_same() -> None:
+    modules = [further(which) for which in FURTHER]
+    text = "// -----\n".join(print_module(module, generic=True) for module in modules)
+    command = [str(MLIR_OPT), "--allow-unregistered-dialect", "--mlir-print-op-generic", "--split-input-file", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    for module, part in zip(modules, done.stdout.split("// -----\n"), strict=True):
+        assert equal(module, read(part))
+
+
+@pytest.mark.parametrize("which", FURTHER)
+def test_what_is_derived_points_at_the_text_that_it_came_from(which: str) -> None:
+    name = FURTHER[which][0]
+    for operation in further(which).walk():
+        if operation.name.partition(".")[0] in ("dist", "plan"):
+            assert operation.span is not None, operation.name
+            assert operation.span.source.name == f"{name}.bpir"
 
 
 def test_the_bytes_do_not_depend_on_the_hash_seed() -> None:
