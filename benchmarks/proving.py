@@ -6,7 +6,7 @@ import random
 import time
 from typing import Any
 
-from bpir.ir.expression import Expr, constant, symbol, total
+from bpir.ir.expression import Expr, term, total
 from bpir.ir.relations import Facts
 
 NAMES = ("L", "B", "S", "H", "F", "h", "d", "t", "e")
@@ -29,13 +29,7 @@ _TASKS = _tasks(1000)
 
 
 def _ours(terms: list[tuple[int, dict[str, int]]]) -> Expr:
-    found = []
-    for coefficient, powers in terms:
-        term = constant(coefficient)
-        for name, exponent in powers.items():
-            term = term * symbol(name) ** exponent
-        found.append(term)
-    return total(found)
+    return total(term(coefficient, powers) for coefficient, powers in terms)
 
 
 def prove_ours() -> None:

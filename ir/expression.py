@@ -8,7 +8,7 @@ give many equal ones one form, but not all (`ir/relations.py` proves more).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -24,6 +24,7 @@ from bpir.ir.expression_atoms import (
     node_atom,
     power,
     refuse,
+    symbol_atom,
 )
 from bpir.ir.expression_bounds import integral, lower_bound, nonnegative, positive
 from bpir.ir.expression_core import (
@@ -61,10 +62,23 @@ __all__ = [
     "minimum",
     "quotient",
     "symbol",
+    "term",
     "total",
 ]
 
 ARGUMENTS = 100  # arguments of one max or min
+
+
+def term(coefficient: int | Fraction, powers: Mapping[str, int]) -> Expr:
+    """A coefficient times powers of symbols: `term(2, {"B": 1, "t": -1})` is `2*B/t`.
+
+    Raises:
+        ExpressionError: a name is no identifier, or a number is out of bounds.
+    """
+    value = constant(coefficient).constant
+    if not value:
+        return ZERO
+    return intern({monomial({symbol_atom(name): exponent for name, exponent in powers.items()}): normal(value)})
 
 
 def literal(text: str) -> Expr:

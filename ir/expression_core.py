@@ -225,9 +225,17 @@ class Expr:
         return converted * inverse(self)
 
     def __pow__(self, exponent: int | Expr) -> Expr:
+        known = _POWERS.get((self, exponent))
+        if known is not None:
+            return known
         n = exponent.integer if isinstance(exponent, Expr) else exponent
         if type(n) is not int:
             raise ExpressionError("an exponent must be an integer")
+        if len(self.terms) == 1 and self.denominator is None and -EXPONENT <= n <= EXPONENT:  # `H**2` and `t**-1` come again and again
+            if len(_POWERS) > _REMEMBERED_POWERS:
+                _POWERS.clear()
+            known = _POWERS[self, exponent] = intern(_power(self.terms, n)) if n >= 0 else intern(_power(inverse(self).terms, -n))
+            return known
         if not -EXPONENT <= n <= EXPONENT:
             refuse("an exponent is too large", EXPONENT, "in absolute value")
         if n < 0:
@@ -268,6 +276,8 @@ _set_symbols = Expr.__dict__["_symbols"].__set__
 _set_depth = Expr.__dict__["_depth"].__set__
 _set_size = Expr.__dict__["_size"].__set__
 
+_POWERS: dict[tuple[Expr, int | Expr], Expr] = {}
+_REMEMBERED_POWERS = 10_000
 _SINGLES: dict[tuple[Monomial, Coefficient], Expr] = {}
 _SUMS: dict[frozenset[tuple[Monomial, Coefficient]], Expr] = {}
 _FRACTIONS: dict[tuple[Expr, Expr], Expr] = {}
@@ -431,13 +441,7 @@ _SYMBOL_EXPRESSIONS: dict[str, Expr] = {}
 
 
 def quotient(above: list[Expr], below: list[Expr]) -> Expr | None:
-    """The product of some expressions divided by that of others, if each is one term; None otherwise.
-
-    Texts are products of symbols: their exponents are added up, and only the result is interned.
-
-    Raises:
-        ExpressionError: a divisor is zero, or an exponent or the coefficient is out of bounds.
-    """
+    """The product of some expressions divided by that of others, if each is one term (exponents are added up); None otherwise."""
     powers: dict[Atom, int] = {}
     coefficient: Coefficient = 1
     for factors, sign in ((above, 1), (below, -1)):

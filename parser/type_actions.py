@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bpir.ir.attributes import I64, Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, Type
+from bpir.ir.attributes import Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, Type
 from bpir.ir.builtin_attributes import (
     DYNAMIC,
     AffineAttr,
@@ -178,9 +178,7 @@ def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
             raise fail("the memory space of a memref stands last, and once", place)
         if isinstance(attribute, StridedAttr) or (isinstance(attribute, AffineAttr) and attribute.kind == "affine_map"):
             layout = attribute
-        elif isinstance(attribute, StringAttr | DictAttr) or (
-            isinstance(attribute, IntegerAttr) and not isinstance(attribute.type, IndexType)
-        ):
+        elif isinstance(attribute, StringAttr | DictAttr | IntegerAttr):
             space = attribute
         else:
             raise fail(f"{_short(attribute)} is no memory space", place)
@@ -190,7 +188,7 @@ def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
         raise fail(f"the memref has {len(shape)} dimension(s), its layout {len(layout.strides)} stride(s)", place)
     if isinstance(layout, AffineAttr) and shape is not None and layout.dimensions != len(shape):
         raise fail(f"the memref has {len(shape)} dimension(s), its layout map {layout.dimensions}", place)
-    if isinstance(space, IntegerAttr) and space.value == 0 and space.type is I64:
+    if isinstance(space, IntegerAttr) and space.value == 0:
         space = None
     if isinstance(layout, AffineAttr) and shape is not None and layout.body == _identity(len(shape)):
         layout = None

@@ -225,7 +225,7 @@ def fuzz(examples: int, seed: int | None = None) -> None:
     def one(data: bytes, options: tuple[str, ...]) -> None:
         nonlocal runs
         runs += 1
-        if runs % 500 == 0:
+        if runs % 100 == 0:
             gc.collect()  # the tools turn it off, as they run once
         attempt(data, options)
 

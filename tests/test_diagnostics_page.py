@@ -10,7 +10,7 @@ import pytest
 from bpir.tools import bp_opt
 
 PAGE = (Path(__file__).parent.parent / "docs" / "diagnostics.md").read_text()
-MISTAKES = re.findall(r"## \d+\. ([^\n]+)\n\n```mlir\n(.*?)```\n\n`bp-opt`:\n\n```text\n(.*?)```\n\n`mlir-opt`:\n\n```text\n", PAGE, re.DOTALL)
+MISTAKES = re.findall(r"## \d+\. ([^\n]+)\n\n```mlir\n(.*?)```\n\n`bp-opt`:\n\n```text\n(.*?)```\n\n`mlir-opt`:\n", PAGE, re.DOTALL)
 
 
 def test_there_are_ten() -> None:

@@ -14,7 +14,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, constant, literal, symbol, total
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, constant, literal, symbol, term, total
 
 NAMES = ("B", "a", "b", "t")
 SYMPY = {name: sympy.Symbol(name, integer=True, positive=True) for name in NAMES}
@@ -287,3 +287,11 @@ def test_exact_where_floats_are_not() -> None:
     assert expr.evaluate({"L": 96, "B": 1536, "S": 2048, "H": 12288}) == 91197892454252544
     numbers = {"L": constant(96), "B": constant(1536), "S": constant(2048), "H": constant(12288)}
     assert expr.substitute(numbers).integer == 91197892454252544
+
+
+def test_a_term_is_the_product_of_its_powers() -> None:
+    expected = constant(Fraction(3, 2)) * symbol("B") * symbol("H") ** 2 / symbol("t")
+    assert term(Fraction(3, 2), {"B": 1, "H": 2, "t": -1, "e": 0}) is expected
+    assert term(0, {"B": 1}) is ZERO
+    with pytest.raises(ExpressionError):
+        term(1, {"not a name": 1})

@@ -70,7 +70,10 @@ BOUND = "bind-symbols{B=1 c=64 t=8}"
 FURTHER = {
     "training": ("gpt3_175b_training", ("distribute-training",)),
     "training plan": ("gpt3_175b_training", ("distribute-training", "plan-training")),
-    "training, sequence parallel": ("transformer_block", ("distribute-training{tensor=t communication=reduce_scatter recompute=full}", "plan-training")),
+    "training, sequence parallel": (
+        "transformer_block",
+        ("distribute-training{tensor=t communication=reduce_scatter_all_gather recompute=full}", "plan-training"),
+    ),
     "queue": ("gpt3_175b", ("distribute-inference", "plan-inference", BOUND, "bind-queue")),
     "slot": ("gpt3_175b", ("distribute-inference", "plan-inference", BOUND, "bind-slot")),
 }

@@ -17,7 +17,8 @@ import attrs
 from bpir.ir.diagnostic import Diagnostic, Source, Span, error
 
 _SEVERITY = r"expected-(?P<severity>error|note|warning|remark)"
-_ANNOTATION = re.compile(_SEVERITY + r" *(?:@(?P<place>[+-][0-9]{1,9}|above|below|unknown))? *\{\{(?P<text>[^\n]{0,2000}?)\}\}(?!\})", re.ASCII)
+_PLACE = r"(?:@(?P<place>[+-][0-9]{1,9}|above|below|unknown))?"
+_ANNOTATION = re.compile(_SEVERITY + r" *" + _PLACE + r" *\{\{(?P<text>[^\n]{0,2000}?)\}\}(?!\})", re.ASCII)
 _ATTEMPT = re.compile(_SEVERITY + r"(?:-re)? *(?:@|\{\{)")
 
 
