@@ -18,7 +18,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, layer_of_task, mesh_of, writes_state
+from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block, writes_state
 from bpir.verifiers.levels import top_level
 
 
@@ -62,12 +62,11 @@ class PlanTransformerInferencePass(Derivation):
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
     def run(self, module: Operation) -> Operation:
-        operations: list[Operation] = []
-        for block in top_level(module):
-            if block.name == "dist.block":
-                phase = _phase(module, block)
-                operations.extend(_InferencePlanning(block, mesh_of(module, block), phase).operations())
-        return new_module(module, [*inputs_of(module), *operations])
+        block = one_block(module)
+        if any(operation.name == "dist.activations" for operation in block.body):
+            raise fail("this block is a training step: plan it with plan-training", block.span)
+        planning = _InferencePlanning(block, mesh_of(module, block), _phase(module, block))
+        return new_module(module, [*inputs_of(module), *planning.operations()])
 
 
 def _phase(module: Operation, block: Operation) -> str:
@@ -107,7 +106,7 @@ class _InferencePlanning(Planning):
         for task in self.tasks:
             self.add_weights(task)
             self._place_results(task, returned)
-        self.add("workspace", "workspace", "transient", workspace_bound(self.block, self.mesh))
+        self.workspace = self.add("workspace", "workspace", "transient", workspace_bound(self.block, self.mesh))
 
     def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
         rule = rule_of(task)

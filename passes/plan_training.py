@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from bpir.dialects import plan as plan
 from bpir.dialects.dist.facts import LayerMemory
 from bpir.dialects.dist.tasks import name_of, text_of
-from bpir.ir.expression import ZERO
+from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import build, new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, layer_of_task, mesh_of
-from bpir.verifiers.levels import top_level
+from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
 
 
 @attrs.define(eq=False)
@@ -55,15 +57,18 @@ class PlanTransformerTrainingPass(Derivation):
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
     def run(self, module: Operation) -> Operation:
-        operations: list[Operation] = []
-        for block in top_level(module):
-            if block.name == "dist.block":
-                operations.extend(_TrainingPlanning(block, mesh_of(module, block)).operations())
-        return new_module(module, [*inputs_of(module), *operations])
+        block = one_block(module)
+        if not any(operation.name == "dist.activations" for operation in block.body):
+            raise fail("this block is no training step: plan it with plan-inference", block.span)
+        return new_module(module, [*inputs_of(module), *_TrainingPlanning(block, mesh_of(module, block)).operations()])
 
 
 class _TrainingPlanning(Planning):
     """Every value has a buffer with its exact lifetime; weights and optimizer state outlive the step."""
+
+    def __init__(self, block: Operation, mesh: Mapping[str, Expr]) -> None:
+        super().__init__(block, mesh)
+        self.states: dict[str, str] = {}  # the buffer of each layer's optimizer state
 
     def objective(self) -> tuple[str, ...]:
         """Every weight is reused for every token."""
@@ -93,12 +98,12 @@ class _TrainingPlanning(Planning):
             facts = memory.properties.get("facts")
             if isinstance(facts, LayerMemory) and facts.optimizer is not ZERO:
                 layer = text_of(memory, "layer")
-                self.add(f"{layer}.optimizer_state", "optimizer", "persistent", facts.optimizer, f"{layer}.optimizer")
+                self.states[layer] = self.add(f"{layer}.optimizer_state", "optimizer", "persistent", facts.optimizer, f"{layer}.optimizer")
 
     def uses(self, task: Operation) -> tuple[list[str], list[str]]:
         reads, writes = super().uses(task)
         if text_of(task, "phase") == "optimizer":
-            state = f"{layer_of_task(task)}.optimizer_state"
+            state = self.states[layer_of_task(task)]
             reads.append(state)
-            writes += [self.weights_name(task), state]
+            writes += [self.weights[layer_of_task(task)], state]
         return reads, writes

@@ -12,7 +12,7 @@ from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import fail
+from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import references
@@ -71,6 +71,9 @@ class Planning:
         self.tasks = [o for o in block.body if work_of(o) is not None]
         self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, str] = {}
+        self.weights: dict[str, str] = {}  # the buffer of each layer's weights
+        self.workspace = ""  # where values without a buffer of their own live
+        self.taken = {name_of(task) for task in self.tasks}
 
     def place(self) -> None:
         """Give every value its buffer in `homes`, with the buffers in order."""
@@ -95,7 +98,10 @@ class Planning:
     # --- buffers
 
     def add(self, name: str, role: str, storage: str, size: Expr, source: str = "") -> str:
-        """A new buffer; its name."""
+        """A new buffer; its name, which is another one where the file has taken it for a layer."""
+        while name in self.taken:
+            name += ".buffer"
+        self.taken.add(name)
         self.buffers[name] = Buffer(name, role, storage, size, source)
         return name
 
@@ -112,24 +118,20 @@ class Planning:
 
     def add_weights(self, task: Operation) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
-        name = self.weights_name(task)
-        if weight_bytes(task) is not ZERO and name not in self.buffers:
-            self.add(name, "constant", "persistent", weight_bytes(task), name_of(task))
-
-    @staticmethod
-    def weights_name(task: Operation) -> str:
-        return f"{layer_of_task(task)}.weights"
+        layer = layer_of_task(task)
+        if weight_bytes(task) is not ZERO and layer not in self.weights:
+            self.weights[layer] = self.add(f"{layer}.weights", "constant", "persistent", weight_bytes(task), name_of(task))
 
     def uses(self, task: Operation) -> tuple[list[str], list[str]]:
         """The buffers that a task reads and writes."""
         inputs = task.operands[: len(task.operands) - len(task.results)] if writes_state(task) else task.operands
         reads = [self._home(v) for v in inputs]
         if weight_bytes(task) is not ZERO:
-            reads.append(self.weights_name(task))
+            reads.append(self.weights[layer_of_task(task)])
         return reads, [self._home(v) for v in task.results]
 
     def _home(self, value: Value) -> str:
-        return self.homes.get(value, "workspace")
+        return self.homes.get(value, self.workspace)
 
     # --- tasks
 
@@ -184,6 +186,22 @@ class Planning:
             )
             for index, names in enumerate(groups)
         ]
+
+
+def one_block(module: Operation) -> Operation:
+    """The distributed block of a module.
+
+    Raises:
+        DiagnosticError: there are several: their tasks and buffers would share one name space.
+    """
+    blocks = [o for o in top_level(module) if o.name == "dist.block"]
+    if len(blocks) > 1:
+        raise fail(
+            f"a plan holds one block, and the module has {len(blocks)}: put each model.block into a file of its own",
+            blocks[1].span,
+            note("the first block", blocks[0].span),
+        )
+    return blocks[0]
 
 
 def mesh_of(module: Operation, block: Operation) -> dict[str, Expr]:

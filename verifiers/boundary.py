@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
 
@@ -30,4 +30,4 @@ def verify(source: Operation, target: Operation) -> list[Diagnostic]:
 
         return Binding(source, target).verify()
     names = " and ".join(name or "none" for name in boundary)
-    return [error(f"no derivation leads from the level of the first module to that of the second: {names}", target.span)]
+    raise fail(f"no derivation leads from the level of the first module to that of the second: {names}", target.span)
