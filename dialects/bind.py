@@ -192,8 +192,12 @@ class Implementations(Property):
         )
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
-        yield "\n"
-        yield "implements {" + ", ".join(f"{name} = {quoted(text)}" for name, text in implementations_of(operation).items()) + "}"
+        opening = "implements {"
+        for index, (name, text) in enumerate(implementations_of(operation).items()):  # one a line: readable at any number
+            yield "," if index else ""
+            yield "\n"
+            yield f"{opening if not index else ' ' * len(opening)}{name} = {quoted(text)}"
+        yield "}"
 
     def expected(self, attribute: Attribute) -> str:
         good = isinstance(attribute, DictAttr) and attribute.entries and all(isinstance(v, StringAttr) for _, v in attribute.entries)
