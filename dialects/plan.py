@@ -136,10 +136,9 @@ def _i64(value: int, span: Span) -> int:
 class Buffer(OperationDeclaration):
     """`plan.buffer @attention.kv_cache : state<persistent> align 256 live [2, 3]`, then its size and tasks.
 
-    The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it,
-    counted from 0; a
-    buffer lives at least from one to the other. `producers` write it, `consumers` read it
-    (left out for a workspace, where every task without another buffer puts its values).
+    The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it, counted from 0; a buffer
+    lives at least from one to the other. `producers` write it, `consumers` read it (left out for a workspace, where every task without
+    another buffer puts its values).
     """
 
     name = "plan.buffer"
@@ -169,10 +168,9 @@ class Buffer(OperationDeclaration):
 class Task(OperationDeclaration):
     """`plan.task @attention.core.decode compute attention from "attention.core.decode"`, then clauses: one task of one rank.
 
-    `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its
-    projections, `matmul` is
-    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral
-    ways to do it. A transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`.
+    `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its projections, `matmul` is
+    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral ways to do it. A
+    transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`.
     """
 
     name = "plan.task"

@@ -156,9 +156,8 @@ _ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]
 class TensorType(Type, Symbolic):
     """`!bp.tensor<B x S@tensor x H, e, unreduced={tensor}>`: a tensor with symbolic dimensions.
 
-    `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element
-    in bytes, or
-    a builtin type; `unreduced` names the mesh axes over which the value is still a partial sum.
+    `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element in bytes, or a
+    builtin type; `unreduced` names the mesh axes over which the value is still a partial sum.
     """
 
     dims: tuple[Expr, ...]

@@ -28,12 +28,10 @@ def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
 def workspace_bound(block: Operation, mesh: Mapping[str, Expr]) -> Expr:
     """`C_workspace = D + max(...)`: a conservative bound for unfused execution, no schedule's peak.
 
-    `D` is one temporary as wide as the block's input. The maximum is over the results of each linear that are not of
-    that width (those
-    of one linear together), and what an operation needs unfused (for attention Q, K and V together, and the scores: what
-    FlashAttention avoids, Dao et al. 2022). Softmax and activations run in place; K and V go to the cache; the
-    block's input, the residual
-    stream and the output are boundary buffers.
+    `D` is one temporary as wide as the block's input. The maximum is over the results of each linear that are not of that width (those
+    of one linear together), and what an operation needs unfused (for attention Q, K and V together, and the scores: what FlashAttention
+    avoids, Dao et al. 2022). Softmax and activations run in place; K and V go to the cache; the block's input, the residual stream and
+    the output are boundary buffers.
     """
     hidden = block.regions[0].blocks[0].arguments[0].type
     if not isinstance(hidden, TensorType):

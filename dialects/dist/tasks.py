@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bpir.dialects import model as model
-from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.dialects.bp import ExprAttr, TensorType, Work, product
 from bpir.dialects.dist.parts import CollectiveAxes, Components, MeshAxes
-from bpir.dialects.model.base import Local, ModelOperation
+from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
 from bpir.ir.attributes import ArrayAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
@@ -210,7 +210,7 @@ class AllReduce(Collective):
         return TensorType(operand.dims, operand.axes, operand.element, tuple(a for a in operand.unreduced if a not in axes))
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
-        return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+        return reduction_work(operand, result, ranks)
 
 
 class AllGather(Collective):
@@ -241,7 +241,7 @@ class AllGather(Collective):
         return TensorType(operand.dims, tuple(axes), operand.element, operand.unreduced)
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
-        return work(ZERO, operand.bytes, result.bytes, result.bytes)
+        return gather_work(operand, result)
 
 
 class ReduceScatter(Collective):
@@ -271,7 +271,7 @@ class ReduceScatter(Collective):
         return TensorType(operand.dims, axes, operand.element, tuple(a for a in operand.unreduced if a not in names))
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
-        return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+        return reduction_work(operand, result, ranks)
 
 
 DROPPED = ("activation", "output", "reused")

@@ -216,3 +216,17 @@ def tokens(type: TensorType) -> Expr:
 def verify_layer(operation: Operation, report: Report) -> None:
     if not layer_of(operation):
         report.error(operation, "the layer name must not be empty")
+
+
+def reduction_work(operand: TensorType, result: TensorType, ranks: Expr) -> Work:
+    """One rank's work in an all-reduce or a reduce-scatter, from its local operand and result.
+
+    With `N` logical elements over `t` ranks `N*(t-1)/t` additions: a rank sums its `N/t` of `t` parts (Rabenseifner 2004). Reads the
+    operand, writes the result; the message is the whole logical tensor.
+    """
+    return work(operand.elements * (ranks - 1) / ranks, operand.bytes, result.bytes, operand.bytes)
+
+
+def gather_work(operand: TensorType, result: TensorType) -> Work:
+    """One rank's work in an all-gather: no operations; the message is the whole gathered tensor."""
+    return work(ZERO, operand.bytes, result.bytes, result.bytes)

@@ -11,7 +11,7 @@ from typing import ClassVar
 import attrs
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
-from bpir.dialects.model.base import Local, ModelOperation
+from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
 from bpir.ir.expression import ZERO, Expr, total
 
 
@@ -111,14 +111,9 @@ class Standard:
         reduces = (view.kind == "output_collective") == forward
         whole = view.whole
         if not self.choices.sequence_parallel:
-            return self._reduction(whole, whole) if reduces else NO_WORK
+            return reduction_work(whole, whole, self.choices.ranks) if reduces else NO_WORK
         part = view.result if view.kind == "output_collective" else view.operand
-        return self._reduction(whole, part) if reduces else work(ZERO, part.bytes, whole.bytes, whole.bytes)
-
-    def _reduction(self, whole: TensorType, result: TensorType) -> Work:
-        """`N*(t-1)/t` additions for `N` logical elements; the message is the whole logical tensor."""
-        ranks = self.choices.ranks
-        return work(whole.elements * (ranks - 1) / ranks, whole.bytes, result.bytes, whole.bytes)
+        return reduction_work(whole, part, self.choices.ranks) if reduces else gather_work(part, whole)
 
     def activation_gradient(self, view: LayerView) -> Work:
         """Reads what the operation's gradient needs and dY, writes dX; an alias (residual) has no work.

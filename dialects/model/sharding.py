@@ -26,11 +26,9 @@ def lone_symbol(dim: Expr) -> str | None:
 def shardable_axes(block: Operation) -> tuple[str, ...]:
     """The axes of a model block that tensor parallelism shards, in order of appearance.
 
-    An axis is excluded if it is a literal or composite dimension; stands on the boundary of the block or is a token
-    axis there; is
-    needed whole by an operation; stands behind another such axis in the same result; or is brought in by a weight
-    that contracts
-    a sharded axis (its result is a partial sum already).
+    An axis is excluded if it is a literal or composite dimension; stands on the boundary of the block or is a token axis there; is
+    needed whole by an operation; stands behind another such axis in the same result; or is brought in by a weight that contracts a
+    sharded axis (its result is a partial sum already).
     """
     boundary = [value.type for value in block.regions[0].blocks[0].arguments]
     boundary += [value.type for value in block.body[-1].operands] if block.body else []
