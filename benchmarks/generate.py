@@ -9,7 +9,6 @@ import argparse
 import sys
 
 IMPLEMENTED = ("adam", "all_reduce", "elementwise", "fork", "fused_attention", "matrix_multiply", "normalization", "softmax")
-SYMBOLS = ("B", "S", "H", "F", "h", "d", "t", "e")
 
 
 def generic(count: int, distinct: bool) -> str:

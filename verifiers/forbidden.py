@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.declaration import EXTENSION_LEVELS, OperationDeclaration
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
+from bpir.verifiers.properties import Said, own_names
 
 TIME = frozenset(
     [
@@ -61,7 +61,7 @@ FORBIDDEN = {
 }
 
 
-def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
+def verify(module: Operation, operations: Iterable[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
     F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots,
@@ -69,29 +69,31 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
     """
     found: list[Diagnostic] = []
     of_module = level_of(module)
-    judged: dict[tuple[str, str, Attribute, bool], list[str]] = {}
+    faulty = any(_judge(operation, _level(operation), name, value, False) for operation, name, value in properties)
     for operation in operations:
-        level = operation.name.partition(".")[0]
-        properties = operation.properties
-        if level in ("builtin", "bp", "bind"):  # an input of a derivation may say what the level may not; its attributes may not
-            level, properties = of_module, {}
-        own = _own_names(operation.declaration)
-        said = [(n, v, False) for n, v in properties.items() if n not in own or (type(v) in _SAYING and _may_say(v))]
-        for name, value, free in [*said, *((n, v, True) for n, v in operation.attributes.items())]:
-            key = (operation.name, name, value, free)
-            if key not in judged:
-                judged[key] = _judge(operation, level, name, value, free)
-            found.extend(error(message, operation.span) for message in judged[key])
-        if level == "model":
+        if faulty:
+            for name, value in operation.properties.items():
+                found.extend(error(message, operation.span) for message in _judge(operation, _level(operation), name, value, False))
+        for name, value in operation.attributes.items():
+            found.extend(error(message, operation.span) for message in _judge(operation, _level(operation) or of_module, name, value, True))
+        if operation.name.startswith("model."):
             found.extend(_sharded(operation))
     return found
 
 
+def _level(operation: Operation) -> str:
+    """The level of the operation; empty for an input of a derivation: it may say what the level may not, its free attributes may not."""
+    dialect = operation.name.partition(".")[0]
+    return "" if dialect in ("builtin", "bp", "bind") else dialect
+
+
 def _judge(operation: Operation, level: str, name: str, value: Attribute, free: bool) -> list[str]:
     """What one attribute says that it must not; `free` are those that no declaration names."""
-    messages = []
+    messages: list[str] = []
+    if not free and name in own_names(operation.declaration) and not _may_say(value):
+        return messages
     for what, words in FORBIDDEN.get(EXTENSION_LEVELS.get(level, level), {}).items():
-        if ((free or name not in _own_names(operation.declaration)) and _words(name) & words) or _says(value, words, free):
+        if ((free or name not in own_names(operation.declaration)) and _words(name) & words) or _says(value, words, free):
             rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
             messages.append(f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]")
     return messages
@@ -105,7 +107,6 @@ def _sharded(operation: Operation) -> list[Diagnostic]:
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
-_SAYING = frozenset((ArrayAttr, DictAttr))
 _MUTE = frozenset((SymbolRefAttr, IntegerAttr))
 
 
@@ -114,13 +115,6 @@ def _may_say(value: Attribute) -> bool:
     if isinstance(value, ArrayAttr):
         return not _MUTE.issuperset(map(type, value.values))
     return isinstance(value, DictAttr)
-
-
-@cache
-def _own_names(declaration: OperationDeclaration | None) -> frozenset[str]:
-    if declaration is None:
-        return frozenset()
-    return frozenset((*declaration.required, *declaration.optional))
 
 
 def _words(name: str) -> set[str]:

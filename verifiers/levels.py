@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
@@ -16,6 +17,9 @@ _LEVEL_OF_DIALECT = {
 }
 
 
+_NAME = attrgetter("name")
+
+
 def level_of_dialect(name: str) -> str:
     """The level of a dialect's operations, those of target extensions included; "" for inputs (`bp`, `bind`) and all others."""
     return _LEVEL_OF_DIALECT.get(name) or EXTENSION_LEVELS.get(name, "")
@@ -24,7 +28,7 @@ def level_of_dialect(name: str) -> str:
 def top_level(module: Operation) -> Sequence[Operation]:
     """The operations of the module that stand in no other operation than modules."""
     body = module.body
-    if not any(operation.name == "builtin.module" for operation in body):
+    if "builtin.module" not in map(_NAME, body):  # as good as always: passes and rules ask dozens of times
         return body
     found: list[Operation] = []
     stack = list(reversed(body))

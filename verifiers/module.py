@@ -6,12 +6,14 @@ from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.operation import Operation
 from bpir.verifiers import structure
+from bpir.verifiers.properties import said
 
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Every structural error: SSA and declarations first; places, symbols, forbidden information and levels if those are sound."""
     operations = list(module.walk())
-    found = structure.verify(module, operations)
+    properties = said(operations)
+    found = structure.verify(module, operations, properties)
     dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
     if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", *EXTENSION_LEVELS}:
         return found
@@ -24,7 +26,8 @@ def verify(module: Operation) -> list[Diagnostic]:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
-    found = [*placement.verify(module, operations), *symbols.verify(module, operations), *forbidden.verify(module, operations)]
+    found = [*placement.verify(module, operations), *symbols.verify(module, operations, properties)]
+    found.extend(forbidden.verify(module, operations, properties))
     if "dist" in dialects:
         from bpir.verifiers import dist
 

@@ -6,28 +6,46 @@ inferred ones. All errors are gathered, in the order of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 from bpir.ir.attributes import Attribute, StringAttr
-from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.declaration import DECLARATIONS, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
-from bpir.ir.syntax import Check, Part
 from bpir.verifiers.dominance import check_dominance
+from bpir.verifiers.properties import Said, expected, said
 
 
-def verify(module: Operation, operations: Sequence[Operation] | None = None) -> list[Diagnostic]:
-    """Every structural error of a module, in the order of the text; none if it is well formed. `operations` are those of its walk."""
+def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
+    """Every structural error of a module, in the order of the text; none if it is well formed.
+
+    Args:
+        operations: those of the module's walk, where they are known already.
+        properties: what they say (`said`), where it is known already.
+    """
     report = Report()
     operations = list(module.walk()) if operations is None else operations
+    properties = said(operations) if properties is None else properties
+    sound = not any(_wrong(operation, name, attribute) for operation, name, attribute in properties)
     for operation in operations:
-        _check_operation(operation, report)
+        _check_operation(operation, sound, report)
     check_dominance(operations, report)
     return sorted(report.diagnostics, key=lambda d: d.span.start if d.span is not None else -1)
 
 
-def _check_operation(operation: Operation, report: Report) -> None:
+def _wrong(operation: Operation, name: str, attribute: Attribute) -> str:
+    """What is wrong with a property by itself; empty if nothing is."""
+    checks = expected(operation.declaration) if operation.declaration is not None else None
+    if checks is None:
+        return ""
+    check = checks.get(name)
+    if check is None:
+        return f"'{operation.name}' has no property '{name}'{suggestion(name, checks)}"
+    wanted = check[1](attribute)
+    return f"'{name}' of '{operation.name}' must be {wanted}, not {attribute}" if wanted else ""
+
+
+def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
     declaration = operation.declaration
     if operation.successors:
         block = operation.parent
@@ -41,23 +59,14 @@ def _check_operation(operation: Operation, report: Report) -> None:
         return
     before = len(report.diagnostics)
     properties = operation.properties
-    required, checks = _expected(declaration)
-    if not required <= properties.keys():
-        for name in declaration.required:
-            if name not in properties:
-                report.error(operation, f"'{operation.name}' lacks its property '{name}'")
-    if checks is not None:
+    for name in declaration.required:
+        if name not in properties:
+            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    if not sound:
         for name, attribute in properties.items():
-            check = checks.get(name)
-            if check is None:
-                report.error(operation, f"'{operation.name}' has no property '{name}'{suggestion(name, checks)}")
-                continue
-            exact, judge = check
-            if type(attribute) is exact:
-                continue
-            expected = judge(attribute)
-            if expected:
-                report.error(operation, f"'{name}' of '{operation.name}' must be {expected}, not {attribute}")
+            wrong = _wrong(operation, name, attribute)
+            if wrong:
+                report.error(operation, wrong)
     if len(report.diagnostics) > before:
         return
     declaration.verify(operation, report)
@@ -67,27 +76,6 @@ def _check_operation(operation: Operation, report: Report) -> None:
         report.error(operation, f"'{operation.name}' must be the last operation of its block")
     if declaration.symbol_table:
         _check_symbols(operation, report)
-
-
-@cache
-def _expected(declaration: OperationDeclaration) -> tuple[frozenset[str], dict[str, Check] | None]:
-    """The properties that an operation must have; and for each that it may have, what judges it: None if it may have any."""
-    required = frozenset(declaration.required)
-    if declaration.syntax is None:
-        return required, None
-    checks: dict[str, Check] = dict.fromkeys((*declaration.required, *declaration.optional, *_names(declaration.syntax)), (None, _anything))
-    for part in declaration.syntax:
-        checks.update(part.checks())
-    return required, checks
-
-
-def _names(parts: Iterable[Part]) -> Iterator[str]:
-    for part in parts:
-        yield from part.names()
-
-
-def _anything(attribute: Attribute) -> str:
-    return ""
 
 
 def _check_region(operation: Operation, region: Region, report: Report) -> None:
@@ -140,9 +128,9 @@ def _check_inferred(operation: Operation, report: Report) -> None:
     if len(written) != len(inferred):
         report.error(operation, f"'{operation.name}' has {len(inferred)} result(s), not {len(written)}")
         return
-    for index, (type_, expected) in enumerate(zip(written, inferred, strict=True)):
-        if type_ is not expected:
-            report.error(operation, f"the type of result {index} is {type_}, but {expected} follows from the operands")
+    for index, (type_, wanted) in enumerate(zip(written, inferred, strict=True)):
+        if type_ is not wanted:
+            report.error(operation, f"the type of result {index} is {type_}, but {wanted} follows from the operands")
 
 
 __all__ = ["DECLARATIONS", "verify"]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bpir.dialects.bp import PLAIN, SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
+from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import strings
 from bpir.verifiers.levels import top_level
+from bpir.verifiers.properties import Said
 
 _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
 OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 
 
-def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false.
 
     R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
@@ -30,15 +31,14 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
     found: list[Diagnostic] = []
     table = symbol_table(module)
     declared = set(table.names)
-    checked: set[Attribute] = set()
-    for operation in own:
+    used = {attribute for operation, _, attribute in properties if operation.name in ours}
+    used.update(attribute for operation in own for attribute in _outside(operation))
+    faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
+    for operation in own if faulty else [o for o in own if o.name == "bp.bind"]:
         undeclared: dict[str, None] = {}
-        for attribute in _attributes(operation):
-            if type(attribute) not in PLAIN and attribute not in checked:
-                names = {n for e in expressions_in(attribute) for n in e.symbols if n not in declared}
-                undeclared.update(dict.fromkeys(sorted(names)))
-                if not names:
-                    checked.add(attribute)
+        for attribute in (*operation.properties.values(), *_outside(operation)):
+            if attribute in faulty:
+                undeclared.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
         if operation.name == "bp.bind":
             undeclared.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
         for name in undeclared:
@@ -49,8 +49,9 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
     return found
 
 
-def _attributes(operation: Operation) -> Iterable[Attribute]:
-    found: list[Attribute] = [*operation.properties.values(), *operation.attributes.values()]
+def _outside(operation: Operation) -> list[Attribute]:
+    """What an operation says besides its properties: free attributes, and the types of what it defines."""
+    found: list[Attribute] = list(operation.attributes.values())
     found += [value.type for value in operation.results]
     found += [argument.type for region in operation.regions for block in region.blocks for argument in block.arguments]
     return found

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
-from bpir.dialects.bp import expressions_in
+from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import text_of
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
 from bpir.ir.expression import ZERO, Expr, ceildiv
@@ -86,24 +87,33 @@ def plan_fingerprint(operations: Iterable[Operation]) -> str:
     plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
     rules compare them one by one.
     """
-    return _digest(sorted(repr((o.name, _structure(o.properties))) for o in operations if o.name in ("plan.task", "plan.buffer")))
+    return _digest(sorted(_structure(o) for o in operations if o.name in ("plan.task", "plan.buffer")))
 
 
-_ORDERED = ("ranks", "alternatives")  # lists in which the order says something
+_ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says something
 
 
-def _structure(properties: Mapping[str, Attribute]) -> list[tuple[str, str | list[str]]]:
-    """What the properties say, apart from numbers for symbols and lifetimes, in the order of their names."""
-    said: list[tuple[str, str | list[str]]] = []
-    for name, attribute in properties.items():
-        if isinstance(attribute, StringAttr):
-            said.append((name, attribute.value))
-        elif isinstance(attribute, ArrayAttr) and name != "live":
-            listed = list(references(attribute)) or [v.text for v in attribute.values]
-            said.append((name, listed if name in _ORDERED else sorted(listed)))
-        elif name != "live" and not any(True for _ in expressions_in(attribute)):
-            said.append((name, attribute.text))
-    return sorted(said)
+def _structure(operation: Operation) -> str:
+    """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance."""
+    properties = operation.properties
+    said = [operation.name]
+    for name in _sorted_names(tuple(properties)):
+        attribute = properties[name]
+        kind = attribute.__class__
+        if kind is StringAttr:
+            text = attribute.value  # type: ignore[attr-defined]
+            said.append(f"{name} {len(text)} {text}")
+        elif kind is ArrayAttr:
+            listed = references(attribute) or [v.text for v in attribute.values]  # type: ignore[attr-defined]
+            said.append(f"{name} {listed if name in _ORDERED else sorted(listed)}")
+        elif not isinstance(attribute, Symbolic):
+            said.append(f"{name} {attribute.text}")
+    return "\n".join(said)
+
+
+@cache
+def _sorted_names(names: tuple[str, ...]) -> list[str]:
+    return sorted(name for name in names if name != "live")
 
 
 def _generic(name: str, properties: Mapping[str, Attribute]) -> str:

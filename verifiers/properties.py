@@ -1,0 +1,76 @@
+"""What operations say in their properties, each thing once: thousands of layers say the same, and a rule judges it once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from bpir.ir.attributes import Attribute
+from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Check, Part
+
+Said = tuple[Operation, str, Attribute]
+"""The first operation of its name that has the property, the property's name and value."""
+
+
+def said(operations: Iterable[Operation]) -> list[Said]:
+    """Each property that operations have, once for all of one name.
+
+    Left out are attributes of which the declaration takes every one of their class, such as texts that name something: all are right, and
+    nothing more can be asked of them. A rule that finds fault with what is here looks at every operation.
+    """
+    found: list[Said] = []
+    known: dict[tuple[str, OperationDeclaration | None], dict[str, set[Attribute]]] = {}
+    for operation in operations:
+        properties = operation.properties
+        if not properties:
+            continue
+        exact = _exact(operation.declaration)
+        ours = known.setdefault((operation.name, operation.declaration), {})
+        for name, attribute in properties.items():
+            if exact.get(name) is attribute.__class__:
+                continue
+            values = ours.get(name)
+            if values is None:
+                values = ours[name] = set()
+            if attribute not in values:
+                values.add(attribute)
+                found.append((operation, name, attribute))
+    return found
+
+
+@cache
+def expected(declaration: OperationDeclaration) -> dict[str, Check] | None:
+    """For each property that an operation may have what judges it; None if it may have any."""
+    if declaration.syntax is None:
+        return None
+    checks: dict[str, Check] = dict.fromkeys((*declaration.required, *declaration.optional, *_names(declaration.syntax)), (None, _anything))
+    for part in declaration.syntax:
+        checks.update(part.checks())
+    return checks
+
+
+@cache
+def _exact(declaration: OperationDeclaration | None) -> dict[str, type[Attribute]]:
+    """The properties of which every attribute of a class is right, where the class can say no more than a name, and that class."""
+    checks = (expected(declaration) if declaration is not None else None) or {}
+    named = {name: exact for name, (exact, _) in checks.items() if exact is not None}
+    return {name: exact for name, exact in named.items() if name in own_names(declaration)}
+
+
+@cache
+def own_names(declaration: OperationDeclaration | None) -> frozenset[str]:
+    """The properties that the declaration names: what they are called is the language's, not the file's."""
+    if declaration is None:
+        return frozenset()
+    return frozenset((*declaration.required, *declaration.optional))
+
+
+def _names(parts: Iterable[Part]) -> Iterator[str]:
+    for part in parts:
+        yield from part.names()
+
+
+def _anything(attribute: Attribute) -> str:
+    return ""
