@@ -48,12 +48,10 @@ class Resources(Vector):
     compute = ops, memory = read + write (bytes), network = msg (bytes).
     """
 
+    mnemonic = "plan.resources"
     compute: Expr
     memory: Expr
     network: Expr
-
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#plan.resources<{self.body_text()}>",)
 
 
 def resources_of_work(work: Work) -> Resources:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
@@ -45,9 +45,14 @@ def _make(cls: Any, *args: Any) -> Any:
 
 
 class Attribute(metaclass=Interned):
-    """A value known when the module is written. Subclasses are `@attrs.frozen(eq=False)` and give `pieces()`."""
+    """A value known when the module is written. Subclasses are `@attrs.frozen(eq=False)` and give `pieces()`.
+
+    Attributes:
+        mnemonic: `dialect.name` of an attribute that is spelled `#dialect.name<...>`; empty for all others.
+    """
 
     __slots__ = ()
+    mnemonic: ClassVar[str] = ""
 
     def pieces(self) -> Iterable[str | Attribute]:
         """The generic spelling, in order: text, and nested attributes that the printer expands."""

@@ -260,12 +260,11 @@ class Body(Property):
         return expected_body(attribute, self.start)
 
 
-@cache
 def expected_body(attribute: Attribute, start: str) -> str:
     """What an attribute should be whose body the start symbol parses; empty if it is."""
-    names = [name for name, symbol in ATTRIBUTE_BODIES.items() if symbol == start]
-    opening = str(next(iter(attribute.pieces())))
-    return "" if any(opening.startswith(f"#{name}<") for name in names) else " or ".join(f"#{name}<...>" for name in names)
+    if ATTRIBUTE_BODIES.get(attribute.mnemonic) == start:
+        return ""
+    return " or ".join(f"#{name}<...>" for name, symbol in ATTRIBUTE_BODIES.items() if symbol == start)
 
 
 @attrs.frozen(eq=False)

@@ -17,7 +17,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
-from bpir.verifiers.training_names import collective_names, first_of, fork_names
+from bpir.verifiers.training_names import collective_names, fork_names
 from bpir.verifiers.training_needs import Needs
 
 
@@ -41,6 +41,7 @@ class BlockTrace:
         self.convention = convention
         self.needs = Needs(model, regions, convention)
         self.layers = {layer_of(o): o for o in model.body if isinstance(o.declaration, ModelOperation)}
+        self.place = {operation: index for index, operation in enumerate(model.body)}
         self.meanings: dict[Value, Meaning] = {}
         self.views: dict[str, LayerView] = {}
         self.weights: set[Expr] = set()
@@ -240,7 +241,7 @@ class BlockTrace:
         if exit:
             assert isinstance(value.owner, Operation)
             return value.owner
-        return first_of(self.model, (reader for reader, _ in self.needs.entering(value)))
+        return min((reader for reader, _ in self.needs.entering(value)), key=self.place.__getitem__)
 
     def _comes_from(self, task: Operation, operation: Operation, named: bool) -> None:
         """Lineage of a fork or a collective: the layer that it is called after, and the operation of the file."""
@@ -287,7 +288,7 @@ class BlockTrace:
             if whole and len(parts) > 1 and sum(map(len, parts)) == len(union) and (value, union) not in self.done:
                 self.done.add((value, union))
                 if len(task.results) == 1:
-                    reader = first_of(self.model, (o for o, _ in union))
+                    reader = min((o for o, _ in union), key=self.place.__getitem__)
                     self._comes_from(task, reader, self._layer(task) in fork_names(value, reader))
                     self._fork_result(task, value, union)
                 else:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from bpir.dialects.model.base import group_of, layer_of
 from bpir.ir.operation import Operation, Value
-
-
-def first_of(model: Operation, readers: Iterable[Operation]) -> Operation:
-    """The first of the operations in the order of the block."""
-    wanted = set(readers)
-    return next(o for o in model.body if o in wanted)
 
 
 def collective_names(operation: Operation, exit: bool) -> tuple[str, ...]:

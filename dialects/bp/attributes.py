@@ -42,11 +42,15 @@ class Symbolic(Attribute):
         """What stands between `<` and `>`."""
         raise NotImplementedError
 
+    def pieces(self) -> Iterable[str | Attribute]:
+        return (f"#{self.mnemonic}<{self.body_text()}>",)
+
 
 @attrs.frozen(eq=False)
 class ExprAttr(Symbolic):
     """`#bp.expr<2*h*d>`: one exact expression of positive integer symbols."""
 
+    mnemonic = "bp.expr"
     expr: Expr
 
     def expressions(self) -> Iterable[Expr]:
@@ -57,9 +61,6 @@ class ExprAttr(Symbolic):
 
     def body_text(self) -> str:
         return self.expr.text
-
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#bp.expr<{self.expr.text}>",)
 
 
 COMPONENTS = ("ops", "read", "write", "msg")
@@ -111,13 +112,11 @@ class Work(Vector):
     collective.
     """
 
+    mnemonic = "bp.work"
     ops: Expr
     read: Expr
     write: Expr
     msg: Expr
-
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#bp.work<{self.body_text()}>",)
 
 
 NO_WORK = Work(ZERO, ZERO, ZERO, ZERO)
@@ -131,6 +130,7 @@ def work(ops: Expr = ZERO, read: Expr = ZERO, write: Expr = ZERO, msg: Expr = ZE
 class RelationAttr(Symbolic):
     """`#bp.relation<divides t, h>`, `<equal H, h*d>`, `<greater t, 1>`"""
 
+    mnemonic = "bp.relation"
     kind: str
     left: Expr
     right: Expr
@@ -147,9 +147,6 @@ class RelationAttr(Symbolic):
 
     def body_text(self) -> str:
         return f"{self.kind} {self.left.text}, {self.right.text}"
-
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#bp.relation<{self.body_text()}>",)
 
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -94,7 +94,10 @@ _ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says
 
 
 def _structure(operation: Operation) -> str:
-    """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance."""
+    """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
+
+    Who writes and reads a buffer, the tasks say.
+    """
     properties = operation.properties
     said = [operation.name]
     for name in _sorted_names(tuple(properties)):
@@ -104,8 +107,8 @@ def _structure(operation: Operation) -> str:
             text = attribute.value  # type: ignore[attr-defined]
             said.append(f"{name} {len(text)} {text}")
         elif kind is ArrayAttr:
-            listed = references(attribute) or [v.text for v in attribute.values]  # type: ignore[attr-defined]
-            said.append(f"{name} {listed if name in _ORDERED else sorted(listed)}")
+            listed = references(attribute) or tuple(v.text for v in attribute.values)  # type: ignore[attr-defined]
+            said.append(f"{name} {listed if len(listed) == 1 or name in _ORDERED else tuple(sorted(listed))}")
         elif not isinstance(attribute, Symbolic):
             said.append(f"{name} {attribute.text}")
     return "\n".join(said)
@@ -113,7 +116,7 @@ def _structure(operation: Operation) -> str:
 
 @cache
 def _sorted_names(names: tuple[str, ...]) -> list[str]:
-    return sorted(name for name in names if name != "live")
+    return sorted(name for name in names if name not in ("live", "producers", "consumers"))
 
 
 def _generic(name: str, properties: Mapping[str, Attribute]) -> str:

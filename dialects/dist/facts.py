@@ -20,6 +20,7 @@ class LayerMemory(Vector):
     sharding, `weight_gradient_unsharded` the fp32 accumulator before.
     """
 
+    mnemonic = "dist.memory"
     weight: Expr
     activation: Expr
     output: Expr
@@ -28,20 +29,15 @@ class LayerMemory(Vector):
     activation_gradient: Expr
     optimizer: Expr
 
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#dist.memory<{self.body_text()}>",)
-
 
 @attrs.frozen(eq=False)
 class Activations(Vector):
     """`#dist.activations<working = ..., stored = ..., checkpoint = ...>`: the bytes of a block's activations on one rank."""
 
+    mnemonic = "dist.activations"
     working: Expr
     stored: Expr
     checkpoint: Expr
-
-    def pieces(self) -> Iterable[str | Attribute]:
-        return (f"#dist.activations<{self.body_text()}>",)
 
 
 GRAMMARS.setdefault("dist", []).append(
