@@ -20,7 +20,7 @@ from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
@@ -58,18 +58,20 @@ class Training:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
         overridable: set[str] = set()
         assumable: set[Relation] = set()
-        seen: set[str] = set()
+        seen: dict[str, Operation] = {}
         used: set[Attribute | None] = set()
         for block in top_level(self.target):
             if block.name != "dist.block":
                 continue
-            name = dist.text_of(block, "source")
-            if name not in models or name in seen:
-                what = "is distributed twice" if name in seen else "is no block of the model"
-                self.findings.refuse("R16", block, f"the block comes from '{name}', which {what}")
-                continue
-            seen.add(name)
             used.add(block.properties.get("mesh"))
+            name = dist.text_of(block, "source")
+            if name not in models:
+                self.findings.refuse("R16", block, f"the block comes from '{name}', which is no block of the model")
+                continue
+            if name in seen:
+                self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
+                continue
+            seen[name] = block
             for kind in ("workload", "strategy"):
                 reference = block.properties.get(kind)
                 if isinstance(reference, SymbolRefAttr):
@@ -90,7 +92,8 @@ class Training:
         mesh = self._mesh(block)
         degree = as_expr((strategy or {}).get("tensor"))
         if strategy is None or degree is None or mesh != {TENSOR: degree}:
-            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
+            wanted = f'expected <["{TENSOR}"={degree.text}]>' if degree is not None else f"the strategy does not say '{TENSOR}'"
+            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree", note(wanted))
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
         contradiction = _contradiction(strategy)
