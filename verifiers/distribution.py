@@ -324,7 +324,7 @@ class _BlockCheck:
         cache = [self._cached(v) for v in operands if v is not None]
         if len(states) != 1 or len(states[0].results) != 2:
             self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
-            self.claimed.update(states)
+            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or dist.kind_of(t) == "kv_append")
             return [None, None]
         self.claimed.add(states[0])
         for value, type in zip(states[0].results, cache, strict=False):
