@@ -305,8 +305,9 @@ class _BlockCheck:
         if not collectives:
             return None
         task = collectives[0]
-        if dist.text_of(task, "source") != layer_of(operation):
-            self.findings.refuse("R1", task, f"the collective comes from '{layer_of(operation)}', whose sum it reduces")
+        layer, claimed = layer_of(operation), dist.text_of(task, "source")
+        if claimed != layer:
+            self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
         expected = self._expected(operation.results[value.index])
         self.reduced.append(expected)

@@ -110,7 +110,8 @@ class Training:
             return set()
         regions = Regions(shardable_axes(decomposed), parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, decomposed, block, regions, mesh, convention)
-        trace.run()
+        divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(decomposed, regions))
+        trace.run(whole=divided and convention.name == "standard")  # Calculon's shares may be fractions
         MemoryCheck(self.findings, trace).run()
         return self._allowed(decomposed, block, regions, choices, trace)
 
@@ -118,9 +119,7 @@ class Training:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
         facts = self.findings.facts
-        required = [(degree, symbol(axis), "R4", "which is sharded") for axis in (regions.axes if regions.parallel else ())]
-        if choices.sequence_parallel:
-            required.append((degree, input_axis(model, TOKEN_RANK - 1), "R4", "which is sharded"))
+        required = [(degree, size, "R4", "which is sharded") for size in _shared(model, regions)]
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
@@ -139,6 +138,12 @@ class Training:
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 return dict(mesh_entries(operation.properties.get("axes")))
         return {}
+
+
+def _shared(model: Operation, regions: Regions) -> list[Expr]:
+    """What the ranks share out among them: the sharded axes, and the tokens where the sequence is sharded."""
+    axes = [symbol(axis) for axis in (regions.axes if regions.parallel else ())]
+    return [*axes, input_axis(model, TOKEN_RANK - 1)] if regions.sequence_parallel else axes
 
 
 def _contradiction(strategy: Mapping[str, Attribute]) -> str:
