@@ -44,15 +44,16 @@ class Site:
 
 
 def sites() -> list[Site]:
-    """Every call with a message of its own; one for each of two that it chooses from."""
-    found = []
+    """Every call with a message of its own; one for each of those that it chooses from."""
+    found: dict[Site, None] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             file = str(path.relative_to(ROOT))
-            for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(call, ast.Call) and _name(call.func) in _CALLS:
-                    found += [Site(file, call.lineno, call.end_lineno or call.lineno, text) for text in _messages(call)]
-    return found
+            for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(function, ast.FunctionDef):
+                    for call, text in _messages(function):
+                        found[Site(file, call.lineno, call.end_lineno or call.lineno, text)] = None
+    return list(found)
 
 
 class Raised:
@@ -98,13 +99,22 @@ def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _messages(call: ast.Call) -> Iterator[str]:
-    """The first argument that is a text of some length: a message."""
-    for argument in call.args[:3]:
-        texts = [text for text in _texts(argument) if len(text.replace(_HOLE, "").strip()) > 5]
-        if texts:
-            yield from texts
-            return
+def _messages(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
+    """Calls, and the first argument of each that is a text of some length: a message.
+
+    It may be a variable of the function: then it is what was assigned since the call before that used it.
+    """
+    variables: dict[str, list[ast.expr]] = {}
+    for node in sorted(ast.walk(function), key=lambda n: getattr(n, "lineno", 0)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            variables.setdefault(node.targets[0].id, []).append(node.value)
+        elif isinstance(node, ast.Call) and _name(node.func) in _CALLS:
+            for argument in node.args[:3]:
+                values = variables.pop(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+                texts = [text for value in values for text in _texts(value) if len(text.replace(_HOLE, "").strip()) > 5]
+                yield from ((node, text) for text in texts)
+                if texts:
+                    break
 
 
 def _texts(node: ast.expr) -> list[str]:
