@@ -16,7 +16,7 @@ from diagnostic_templates import Raised, recorded, sites
 from bpir.tools import bp_opt, bp_verify
 
 ROOT = Path(__file__).parent.parent
-_RUN = re.compile(r"^(?://|#) RUN: ((?:echo|bp-opt|bp-verify) .*--verify-diagnostics.*)", re.MULTILINE)
+_RUN = re.compile(r"^(?://|#) RUN: ((?:echo|%repeat|bp-opt|bp-verify) .*--verify-diagnostics.*)", re.MULTILINE)
 _TOOLS = {"bp-opt": bp_opt.main, "bp-verify": bp_verify.main}
 
 
@@ -26,20 +26,19 @@ def runs() -> Iterator[tuple[str, list[str]]]:
         if "Output" in path.parts or path.suffix not in (".bpir", ".mlir", ".test"):
             continue
         for line in _RUN.findall(path.read_text(encoding="latin-1")):
-            for name, value in (("%examples", ROOT / "examples"), ("%S", path.parent), ("%s", path)):
-                line = line.replace(name, str(value))
-            words = _words(line)
-            written = words[words.index("echo") + 1 : words.index("|")] if words[0] == "echo" else []
+            words = shlex.split(line)
+            written = ""
+            if words[0] == "echo":
+                written = " ".join(words[1 : words.index("|")])
+            elif words[0] == "%repeat":
+                made = words[1 : words.index("|")]
+                written = "".join(int(count) * text for count, text in zip(made[::2], made[1::2], strict=True))
             command = words[words.index("|") + 1 :] if written else words
-            command = command[: next((i for i, word in enumerate(command) if word in ("|", ">")), None)]
+            command = command[: next((i for i, word in enumerate(command) if word[0] in "|>"), None)]
+            for name, value in (("%examples", ROOT / "examples"), ("%S", path.parent), ("%s", path)):
+                command = [word.replace(name, str(value)) for word in command]
             if not any("%" in word for word in command):
-                yield " ".join(written), command
-
-
-def _words(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="|>")
-    lexer.whitespace_split, lexer.commenters = True, ""
-    return list(lexer)
+                yield written, command
 
 
 @pytest.fixture(scope="module")
