@@ -46,13 +46,17 @@ class Site:
 def sites() -> list[Site]:
     """Every call with a message of its own; one for each of those that it chooses from."""
     found: dict[Site, None] = {}
+    functions: dict[str, list[ast.FunctionDef]] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            file = str(path.relative_to(ROOT))
-            for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(function, ast.FunctionDef):
-                    for call, text in _messages(function):
-                        found[Site(file, call.lineno, call.end_lineno or call.lineno, text)] = None
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            functions[str(path.relative_to(ROOT))] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    everywhere = {f.name: _returned(f) for local in functions.values() for f in local}
+    for file, local in functions.items():
+        returned = {**everywhere, **{f.name: _returned(f) for f in local}}
+        for function in local:
+            for call, text in _messages(function, returned):
+                found[Site(file, call.lineno, call.end_lineno or call.lineno, text)] = None
     return list(found)
 
 
@@ -99,18 +103,28 @@ def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _messages(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
+def _returned(function: ast.FunctionDef) -> list[ast.expr]:
+    """What a function returns; of a tuple its first part."""
+    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    return [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in values]
+
+
+def _messages(function: ast.FunctionDef, returned: dict[str, list[ast.expr]]) -> Iterator[tuple[ast.Call, str]]:
     """Calls, and the first argument of each that is a text of some length: a message.
 
-    It may be a variable of the function: then it is what was assigned since the call before that used it.
+    It may be a variable of the function: then it is what was assigned since the call before that used it. Either may be what another
+    function returns.
     """
     variables: dict[str, list[ast.expr]] = {}
     for node in sorted(ast.walk(function), key=lambda n: getattr(n, "lineno", 0)):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            variables.setdefault(node.targets[0].id, []).append(node.value)
+        if isinstance(node, ast.Assign):
+            target = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) else node.targets[0]
+            if isinstance(target, ast.Name):
+                variables.setdefault(target.id, []).append(node.value)
         elif isinstance(node, ast.Call) and _name(node.func) in _CALLS:
             for argument in node.args[:3]:
                 values = variables.pop(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+                values = [v for value in values for v in (returned.get(_name(value.func), []) if isinstance(value, ast.Call) else [value])]
                 texts = [text for value in values for text in _texts(value) if len(text.replace(_HOLE, "").strip()) > 5]
                 yield from ((node, text) for text in texts)
                 if texts:

@@ -29,7 +29,7 @@ def runs() -> Iterator[tuple[str, list[str]]]:
             words = shlex.split(line)
             written = ""
             if words[0] == "echo":
-                written = " ".join(words[1 : words.index("|")])
+                written = " ".join(words[1 : words.index("|")]).replace("%%", "%")
             elif words[0] == "%repeat":
                 made = words[1 : words.index("|")]
                 written = "".join(int(count) * text for count, text in zip(made[::2], made[1::2], strict=True))

@@ -1,6 +1,9 @@
 // Fields of bindings in generic form, where a field may hold anything.
 // RUN: bp-opt %s --split-input-file --verify-diagnostics
 
+// expected-error@+1 {{unknown field 'tenser'; did you mean 'tensor'?}}
+"bind.strategy"() <{sym_name = "s", fields = {tenser = #bp.expr<2>}}> : () -> ()
+// -----
 // expected-error@+1 {{'communication' must be one of all_reduce, reduce_scatter_all_gather}}
 "bind.strategy"() <{sym_name = "s", fields = {communication = "gossip"}}> : () -> ()
 // -----
