@@ -105,12 +105,9 @@ class Module(OperationDeclaration):
             return
         if operation.regions[0].blocks[0].arguments:
             report.error(operation, "the block of a module has no arguments")
-        for key in ("sym_name", "sym_visibility"):
-            if key in operation.properties and not isinstance(operation.properties[key], StringAttr):
-                report.error(operation, f"'{key}' of a module is a string")
         visibility = operation.properties.get("sym_visibility")
-        if isinstance(visibility, StringAttr) and visibility.value not in VISIBILITIES:
-            report.error(operation, f"the visibility of a symbol is {', '.join(VISIBILITIES)}, not '{visibility.value}'")
+        if visibility is not None and not (isinstance(visibility, StringAttr) and visibility.value in VISIBILITIES):
+            report.error(operation, f"the visibility of a symbol is {', '.join(VISIBILITIES)}, not {visibility.text}")
         for key in operation.attributes:
             if "." not in key:
                 report.error(operation, f"attributes of a module have a dialect's prefix, as in 'bp.{key}', not '{key}'")

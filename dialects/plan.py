@@ -159,8 +159,6 @@ class Buffer(OperationDeclaration):
         alignment = number_of(operation, "alignment")
         if alignment <= 0 or alignment & (alignment - 1):
             report.error(operation, f"the alignment of a buffer is a power of two, not {alignment}")
-        if not isinstance(operation.properties.get("size"), ExprAttr):
-            report.error(operation, "the size of a buffer is an expression (#bp.expr<...>)")
 
 
 class Task(OperationDeclaration):
@@ -192,11 +190,6 @@ class Task(OperationDeclaration):
     optional = ("source", "phase", "after", "ranks", "resources", "matmul", "reads", "writes", "requires", "alternatives")
 
     def verify(self, operation: Operation, report: Report) -> None:
-        kind = text_of(operation, "kind")
-        if kind not in TASK_KINDS:
-            report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, TASK_KINDS)}")
-        if not isinstance(operation.properties.get("work"), Work):
-            report.error(operation, "'work' must be a #bp.work<...>")
         phase = text_of(operation, "phase")
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")

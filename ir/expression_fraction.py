@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import gcd, lcm, prod
 from typing import Any
 
-from bpir.ir.expression_atoms import UNIT, Atom, ExpressionError, Monomial, monomial, power, product, refuse
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product, refuse
 from bpir.ir.expression_core import ZERO, Coefficient, Expr, Terms, clean, intern, multiply, normal
 
 GCD_TERMS = 500  # terms of a polynomial whose common factors with another are sought
@@ -18,13 +18,12 @@ _DIVISION_STEPS = 2_000  # leading terms that a polynomial division may remove
 
 
 def fraction(numerator: Expr, denominator: Expr) -> Expr:
-    """The quotient of two Laurent polynomials.
+    """The quotient of two Laurent polynomials, the second of which is not zero.
 
     Raises:
-        ExpressionError: division by zero, or polynomials too large to cancel their common factors.
+        ExpressionError: the polynomials are too large to cancel their common factors.
     """
-    if not denominator.terms:
-        raise ExpressionError("division by zero")
+    assert denominator.terms
     if not numerator.terms:
         return ZERO
     above, above_monomial, above_content = primitive(numerator.terms)

@@ -26,6 +26,7 @@ config.environment["PATH"] = os.pathsep.join([tools, config.environment.get("PAT
 config.environment.pop("NO_COLOR", None)
 config.substitutions.append((r"\bFileCheck\b", filecheck))
 config.substitutions.append(("%not", f"{sys.executable} {os.path.join(here, 'helpers', 'refuses.py')}"))
+config.substitutions.append(("%repeat", f"{sys.executable} {os.path.join(here, 'helpers', 'repeat.py')}"))
 config.substitutions.append(("%examples", os.path.join(os.path.dirname(here), "examples")))
 
 mlir_opt = shutil.which("mlir-opt-19")

@@ -51,7 +51,8 @@ def syntax_error(
             return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
         if "." in text or len(operations) == len(words):
             return fail(f"unknown operation '{text}'{suggestion(text, {*operations, *DECLARATIONS})}", span)
-    if text == "<" and (before := _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish)) is not None:
+    before = _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish) if text == "<" else None
+    if before is not None and before[0] not in _ANGLED:
         near = suggestion(before[0], _ANGLED)
         return fail(f"'{before[0]}' takes no '<'{near}", parser.span(before.start(), before.end()))
     ended = kind == END and start >= len(parser.text)  # else it is the end of a body

@@ -159,9 +159,7 @@ _STRING_START = re.compile(r'@?"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+')
 
 
 def describe_bad_token(text: str, offset: int, end: int) -> tuple[str, int]:
-    """What is wrong where no token starts: a message and its offset."""
-    if offset >= end:
-        return "unexpected end of the file", offset
+    """What is wrong where no token starts, not even the end: a message and its offset."""
     match = _STRING_START.match(text, offset, end)
     if match is not None:
         stop = match.end()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 OURS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
 
-_MAXIMUM_NESTED_BODIES = 40
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
 _MAXIMUM_EXPANSION = 20_000_000
@@ -74,7 +73,6 @@ class ParserState:
         self.regions: list[RegionScope] = [RegionScope(None, True, 0)]
         self.unresolved: list[Diagnostic] = []
         self._bodies: dict[tuple[str, str], Any] = {}
-        self._depth = 0
 
     # --- places ---
 
@@ -106,13 +104,7 @@ class ParserState:
         key = (start, raw.text)
         if key in self._bodies:
             return self._bodies[key]
-        if self._depth >= _MAXIMUM_NESTED_BODIES:
-            raise fail("nested too deeply", raw.span)
-        self._depth += 1
-        try:
-            value = run(self.program, self, start, raw.span.start, raw.span.end)
-        finally:
-            self._depth -= 1
+        value = run(self.program, self, start, raw.span.start, raw.span.end)
         self._bodies[key] = value
         return value
 

@@ -74,6 +74,8 @@ class Graph:
         self._readers = self._uses()
         for operation in block.body:
             if operation.name == "model.return":
+                if any(len(self._readers[v]) > 1 and {*self._readers[v]} == {operation} for v in operation.operands):
+                    raise fail("a value is returned twice, and no layer reads it, where its gradients could be summed", operation.span)
                 self.results = [self.flows[v] for v in operation.operands]
                 for flow in self.results:
                     flow.returned = True

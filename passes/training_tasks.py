@@ -103,11 +103,7 @@ class Tasks:
 
     def _fork(self, layer: Layer) -> None:
         gradients = self.gradients.get(layer.results[0], [])
-        if len(gradients) != layer.view.uses:
-            raise fail(
-                f"a use of the value that '{layer.name}' forks reaches no result of the block: remove it, or run canonicalize",
-                layer.operation.span,
-            )
+        assert len(gradients) == layer.view.uses  # every reader stands behind, and a reader without a gradient was refused there
         type = gradients[0].type
         total = Value(type, name=f"d{layer.results[0].name}")
         work = self.convention.activation_gradient(layer.view)

@@ -4,47 +4,131 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from bpir.dialects.concrete.extension import Violation
+from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.expression import ExpressionError
+from bpir.parser.lexer import RawError
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
-_CALLS = frozenset(("fail", "error", "refuse", "RawError", "ExpressionError", "Verdict"))
+_CALLS = frozenset(("fail", "error", "refuse", "equal", "at_least", "RawError", "ExpressionError", "Violation"))
+_MADE = (Diagnostic, ExpressionError, RawError, Violation)
 _HOLE = "\0"
 
 
-def templates() -> dict[str, str]:
-    """Each message, holes as NUL, with the place of its call (`verifiers/plan.py:31`)."""
-    found: dict[str, str] = {}
+@attrs.frozen(order=True)
+class Site:
+    """A call that raises a diagnostic: `verifiers/plan.py`, its lines, and what it says."""
+
+    file: str
+    first: int
+    last: int
+    template: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.file}: {self.template.replace(_HOLE, '...')}"
+
+    def says(self, message: str) -> bool:
+        """Whether the message can be its; what a verifier puts around it is allowed."""
+        return re.search(".*".join(map(re.escape, self.template.split(_HOLE))), message, re.DOTALL) is not None
+
+
+def sites() -> list[Site]:
+    """Every call with a message of its own; one for each of those that it chooses from."""
+    found: dict[Site, None] = {}
+    functions: dict[str, list[ast.FunctionDef]] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(call, ast.Call) and _name(call.func) in _CALLS:
-                    for message in _messages(call):
-                        found.setdefault(message, f"{path.relative_to(ROOT)}:{call.lineno}")
-    return found
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            functions[str(path.relative_to(ROOT))] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    everywhere = {f.name: _returned(f) for local in functions.values() for f in local}
+    for file, local in functions.items():
+        returned = {**everywhere, **{f.name: _returned(f) for f in local}}
+        for function in local:
+            for call, text in _messages(function, returned):
+                found[Site(file, call.lineno, call.end_lineno or call.lineno, text)] = None
+    return list(found)
 
 
-def pattern(template: str) -> re.Pattern[str]:
-    """What a message of the template looks like; what the verifier of a boundary puts around it is allowed."""
-    return re.compile(".*".join(map(re.escape, template.split(_HOLE))), re.DOTALL)
+class Raised:
+    """The messages that were made, each with the lines of ours that were running."""
+
+    def __init__(self) -> None:
+        self._messages: dict[tuple[str, int], set[str]] = {}
+
+    def add(self, texts: list[str]) -> None:
+        frame = sys._getframe(1)
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__", ""))
+            if module.startswith("bpir."):
+                place = module.removeprefix("bpir.").replace(".", "/") + ".py", frame.f_lineno
+                self._messages.setdefault(place, set()).update(texts)
+            frame = frame.f_back  # type: ignore[assignment]
+
+    def at(self, site: Site) -> bool:
+        """Whether that call has raised its message."""
+        lines = range(site.first, site.last + 1)
+        return any(site.says(message) for line in lines for message in self._messages.get((site.file, line), ()))
 
 
-def shown(template: str) -> str:
-    return template.replace(_HOLE, "...")
+@contextmanager
+def recorded() -> Iterator[Raised]:
+    """Records what is raised meanwhile."""
+    raised = Raised()
+    with pytest.MonkeyPatch.context() as patch:
+        for made in _MADE:
+            patch.setattr(made, "__init__", _recording(made.__init__, raised))
+        yield raised
+
+
+def _recording(real: Any, raised: Raised) -> Any:
+    def init(self: object, *arguments: Any, **named: Any) -> None:
+        raised.add([a for a in (*arguments, *named.values()) if isinstance(a, str)])
+        real(self, *arguments, **named)
+
+    return init
 
 
 def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _messages(call: ast.Call) -> Iterator[str]:
-    """The first argument that is a text of some length: a message."""
-    for argument in call.args[:3]:
-        texts = [text for text in _texts(argument) if len(text.replace(_HOLE, "").strip()) > 5]
-        if texts:
-            yield from texts
-            return
+def _returned(function: ast.FunctionDef) -> list[ast.expr]:
+    """What a function returns; of a tuple its first part."""
+    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    return [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in values]
+
+
+def _messages(function: ast.FunctionDef, returned: dict[str, list[ast.expr]]) -> Iterator[tuple[ast.Call, str]]:
+    """Calls, and the first argument of each that is a text of some length: a message.
+
+    It may be a variable of the function: then it is what was assigned since the call before that used it. Either may be what another
+    function returns.
+    """
+    variables: dict[str, list[ast.expr]] = {}
+    for node in sorted(ast.walk(function), key=lambda n: getattr(n, "lineno", 0)):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) else node.targets[0]
+            if isinstance(target, ast.Name):
+                variables.setdefault(target.id, []).append(node.value)
+        elif isinstance(node, ast.Call) and _name(node.func) in _CALLS:
+            for argument in node.args[:3]:
+                values = variables.pop(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+                values = [v for value in values for v in (returned.get(_name(value.func), []) if isinstance(value, ast.Call) else [value])]
+                texts = [text for value in values for text in _texts(value) if len(text.replace(_HOLE, "").strip()) > 5]
+                yield from ((node, text) for text in texts)
+                if texts:
+                    break
 
 
 def _texts(node: ast.expr) -> list[str]:

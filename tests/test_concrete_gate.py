@@ -6,6 +6,7 @@ import pytest
 from concrete_support import PLAN, bound_text, broken, labels, plan
 from support import dropped, edited, example, gate, line_of, read, replaced, run, statement
 
+from bpir.dialects.slot import SlotMachine
 from bpir.ir.printer import print_module
 
 
@@ -310,6 +311,13 @@ def test_r16_a_queue_left_out() -> None:
 
 def test_r16_a_cycle_left_idle() -> None:
     assert broken("slot", slot(("@sample cycle 5", "@sample cycle 6"))) == {"bind-slot.R16"}
+
+
+def test_r16_more_than_the_contract_has_where_the_dialect_does_not_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SlotMachine, "violations", lambda *_: ())
+    text = slot(("  slot.route @send from 0 to 1\n", "  slot.route @send from 0 to 1\n  slot.route @left from 0 to 1\n"))
+    (found,) = gate(plan(), read(text))
+    assert found.message == "the contract has no 'slot.route' of left [bind-slot.R16]"
 
 
 def test_r17_changed_inputs() -> None:

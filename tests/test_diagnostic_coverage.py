@@ -1,4 +1,4 @@
-"""Every diagnostic that the sources can raise is raised by a file test with `--verify-diagnostics`, but for a list with reasons."""
+"""Every diagnostic that the sources can raise is raised by a file test with `--verify-diagnostics`, but for a short list with reasons."""
 
 from __future__ import annotations
 
@@ -6,133 +6,111 @@ import contextlib
 import io
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from diagnostic_templates import pattern, shown, templates
+from diagnostic_templates import Raised, recorded, sites
 
-from bpir.ir import diagnostic
-from bpir.tools import bp_opt
+from bpir.tools import bp_opt, bp_verify
 
 ROOT = Path(__file__).parent.parent
-_RUN = re.compile(r"// RUN: bp-opt (.*--verify-diagnostics.*)")
+_RUN = re.compile(r"^(?://|#) RUN: ((?:echo|%repeat|bp-opt|bp-verify) .*--verify-diagnostics.*)", re.MULTILINE)
+_TOOLS = {"bp-opt": bp_opt.main, "bp-verify": bp_verify.main}
 
 
-def runs() -> Iterator[list[str]]:
-    """The command lines of `bp-opt` that verify diagnostics."""
+def runs() -> Iterator[tuple[str, list[str]]]:
+    """Standard input and command line of every run of a tool that verifies diagnostics."""
     for path in sorted((ROOT / "lit_tests").rglob("*.*")):
         if "Output" in path.parts or path.suffix not in (".bpir", ".mlir", ".test"):
             continue
         for line in _RUN.findall(path.read_text(encoding="latin-1")):
-            command = line.split("|")[0].split(">")[0]
-            words = shlex.split(command.replace("%s", str(path)).replace("%examples", str(ROOT / "examples")))
-            if not any("%" in word for word in words):
-                yield words
+            words = shlex.split(line)
+            written = ""
+            if words[0] == "echo":
+                written = " ".join(words[1 : words.index("|")]).replace("%%", "%")
+            elif words[0] == "%repeat":
+                made = words[1 : words.index("|")]
+                written = "".join(int(count) * text for count, text in zip(made[::2], made[1::2], strict=True))
+            command = words[words.index("|") + 1 :] if written else words
+            command = command[: next((i for i, word in enumerate(command) if word[0] in "|>"), None)]
+            for name, value in (("%examples", ROOT / "examples"), ("%S", path.parent), ("%s", path)):
+                command = [word.replace(name, str(value)) for word in command]
+            if not any("%" in word for word in command):
+                yield written, command
 
 
 @pytest.fixture(scope="module")
-def raised() -> set[str]:
-    """The messages of all diagnostics made while those commands run."""
-    found: set[str] = set()
-    real = diagnostic.Diagnostic
-
-    def recording(message: str, *rest: Any) -> diagnostic.Diagnostic:
-        found.add(message)
-        return real(message, *rest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diagnostic, "Diagnostic", recording)
-        with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())), contextlib.redirect_stderr(io.StringIO()):
-            for command in runs():
-                bp_opt.main(command)
-    return found
+def raised() -> Iterator[Raised]:
+    """What is raised while those commands run; each of them finds what it expects."""
+    failed = []
+    with pytest.MonkeyPatch.context() as patch, recorded() as found:
+        for written, (tool, *arguments) in runs():
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written.encode())))
+            with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())), contextlib.redirect_stderr(io.StringIO()):
+                if _TOOLS[tool](arguments) != 0:
+                    failed.append([tool, *arguments])
+    assert failed == []
+    yield found
 
 
-COVERED_ELSEWHERE = {
-    "verifiers/binding.py": "a boundary rule: it reads two files, in lit_tests/verify and tests/test_corruption.py",
-    "verifiers/boundary.py": "a boundary rule, as above",
-    "verifiers/distribution.py": "a boundary rule, as above",
-    "verifiers/inputs.py": "a boundary rule, as above",
-    "verifiers/planning.py": "a boundary rule, as above",
-    "verifiers/rules.py": "a boundary rule, as above",
-    "verifiers/training.py": "a boundary rule, as above",
-    "verifiers/training_block.py": "a boundary rule, as above",
-    "verifiers/training_memory.py": "a boundary rule, as above",
-    "passes/bind_symbols.py": "options of passes: lit_tests/*/bind_symbols.bpir and mistakes-options.bpir",
-    "passes/binding.py": "options and contract files of passes: lit_tests/concrete and tests/test_concrete_gate.py",
-    "passes/inputs.py": "options of passes: lit_tests/dist/mistakes-options.bpir",
-    "passes/plan_inference.py": "what only a distributed module by hand lacks",
-    "passes/planning.py": "as above",
-    "passes/training_graph.py": "a model that a strategy does not fit: tests/test_training_options.py",
-    "passes/training_tasks.py": "as above",
-    "ir/expression.py": "the interface for Python: tests/test_expression_limits.py; a text meets the parser's bounds first",
-    "ir/expression_atoms.py": "as above",
-    "ir/expression_core.py": "as above",
-    "ir/expression_fraction.py": "as above",
-    "ir/expression_text.py": "as above",
-    "ir/expression_values.py": "as above",
-    "ir/relations.py": "as above",
-    "passes/pipeline.py": "the command line, not a file: lit_tests/tools/pipeline-errors.test and tests/test_pipeline.py",
-    "passes/manager.py": "passes that are not pure: tests/test_pipeline_manager.py",
-    "ir/sympy_bridge.py": "for Python only: tests/test_sympy_bridge.py",
+_ARGUMENTS = "an argument of a function: the parser passes none that is wrong"
+_BUILT = "IR that Python built: the parser refuses it first"
+_UNSOUND = "a target that bp-verify and the manager refuse before: its structure is not sound"
+_UNSOUND_TEST = "test_gate_distribution.py::test_the_boundary_of_an_unsound_target"
+EXCEPTIONS = {
+    "ir/expression.py: an integer is too large": (
+        "more digits than the parser lets through",
+        "test_expression_limits.py::test_bounds_answer_at_once",
+    ),
+    "ir/expression.py: '...' is not an integer": (_ARGUMENTS, "test_expression.py::test_literals_that_are_no_digits"),
+    "ir/expression.py: ... needs an argument": (_ARGUMENTS, "test_expression_nodes.py::test_refusals"),
+    "ir/expression_atoms.py: '...' is not the name of a symbol": (_ARGUMENTS, "test_expression.py::test_names_that_are_not_identifiers"),
+    "ir/expression_core.py: ... is not an exact number": (_ARGUMENTS, "test_expression.py::test_mixed_operands"),
+    "ir/expression_values.py: the symbol '...' has no value": (_ARGUMENTS, "test_expression.py::test_division_by_zero"),
+    "ir/relations.py: ... = ...: the value of a symbol must be a positive integer": (
+        _ARGUMENTS,
+        "test_relations.py::test_bindings_and_violations",
+    ),
+    "ir/sympy_bridge.py: ... is not a sympy expression": (_ARGUMENTS, "test_sympy_bridge.py::test_refusals_say_why"),
+    "ir/sympy_bridge.py: '...' is not an integer exponent": (_ARGUMENTS, "test_sympy_bridge.py::test_refusals_say_why"),
+    "ir/sympy_bridge.py: ... is not part of the language of expressions": (_ARGUMENTS, "test_sympy_bridge.py::test_refusals_say_why"),
+    "passes/manager.py: pass '...' is not pure: it changed the module that it was given": (
+        "a pass that changes its input: ours do not",
+        "test_pipeline_manager.py::test_replay_refuses_a_pass_that_changes_its_input",
+    ),
+    "passes/manager.py: pass '...' is not deterministic: its second run differs from line ... on": (
+        "a pass that answers differently: ours do not",
+        "test_pipeline_manager.py::test_replay_refuses_a_pass_that_answers_differently",
+    ),
+    "verifiers/structure.py: '...' lacks its property '...'": (_BUILT, "test_structure.py::test_a_missing_property"),
+    "verifiers/structure.py: '...' has no property '...'...": (_BUILT, "test_structure.py::test_a_property_of_another_name"),
+    "verifiers/structure.py: a successor must be a block of the same region": (
+        _BUILT,
+        "test_structure.py::test_a_successor_in_another_region",
+    ),
+    "verifiers/distribution.py: the block names no dist.mesh of the module": (_UNSOUND, _UNSOUND_TEST),
+    "dialects/dist/tasks.py: the mesh has no axis '...'...": (_UNSOUND, _UNSOUND_TEST),
+    "verifiers/binding.py: the contract has no '...' of ...": (
+        "a machine whose dialect lets it pass: those of ours refuse it first",
+        "test_concrete_gate.py::test_r16_more_than_the_contract_has_where_the_dialect_does_not_refuse_it",
+    ),
 }
-"""Files whose diagnostics need no annotation, and why."""
-
-_MODEL = "a model by hand: tests/test_gate_distribution.py"
-_LARGE = "only an input of megabytes: tests/test_parser_depth.py, tests/test_expression_limits.py"
-_BOUND = "a bound module by hand: tests/test_concrete_gate.py"
-_GENERIC = "generic form only, and another diagnostic usually comes first"
-OTHERS: dict[str, str] = {
-    "'...' of a target must be a positive number, not ...": _GENERIC,
-    "'...' of a module is a string": _GENERIC,
-    "the visibility of a symbol is ..., not '...'": _GENERIC,
-    "'work' must be a #bp.work<...>": _BOUND,
-    "the count of devices is an expression (#bp.expr<...>)": _BOUND,
-    "the size of a region is an expression (#bp.expr<...>)": _BOUND,
-    "the ... of a buffer is an expression (#bp.expr<...>)": _BOUND,
-    "'...' has one operand and one result": _GENERIC,
-    "'...' names a mesh axis twice": _GENERIC,
-    "'...' works on !bp.tensor values": _GENERIC,
-    "a task works on !bp.tensor values, found ...": _GENERIC,
-    "'dist.block' holds one region with one block": _GENERIC,
-    "'...' multiplies ... heads with ...": _MODEL,
-    "'...' expects one batch axis and one element: ... and ... differ": _MODEL,
-    "Q and K differ in heads: ... and ...": _MODEL,
-    "the context '...' can't become the token axis '...'": _MODEL,
-    "the first argument of the block must be a !bp.tensor with a batch axis and a token axis": _MODEL,
-    "the block names two contexts, '...' and '...'": _MODEL,
-    "the size of a buffer is an expression (#bp.expr<...>)": _GENERIC,
-    "this affine expression is too large": _LARGE,
-    "a symbol's name cannot be empty": _GENERIC,
-    "a sum has too many terms: the limit is ...": _LARGE,
-    "a product has too many factors: the limit is ...": _LARGE,
-    "the aliases used so far stand for more than ... bytes": _LARGE,
-    "@... does not stand after @..., which it needs": _BOUND,
-    "the transfer @... needs two devices; it has ...": _BOUND,
-    "the transfer @... needs two devices; the plan has none": _BOUND,
-    "the offset of @... ... a multiple of ...: ...": _BOUND,
-    "a concrete module has one concrete.plan, found ...": _BOUND,
-    "'...' names a ... twice": _BOUND,
-    "@... is used by tasks ... to ..., but lives from ... to ...": "tests/test_gate_planning.py",
-    "a successor must be a block of the same region": "the parser refuses such a label first",
-}
-"""Messages without an annotation, and why."""
+"""Diagnostics that no text raises (`FILE: MESSAGE`): why, and the test that raises them."""
 
 
-def test_every_diagnostic_has_a_file_test(raised: set[str]) -> None:
-    missing = []
-    for template, place in templates().items():
-        if place.partition(":")[0] in COVERED_ELSEWHERE or shown(template) in OTHERS:
-            continue
-        if not any(map(pattern(template).search, raised)):
-            missing.append(f"{place}: {shown(template)}")
-    assert sorted(missing) == []
+def test_every_diagnostic_has_a_file_test(raised: Raised) -> None:
+    assert sorted(f"{s.key} (line {s.first})" for s in sites() if s.key not in EXCEPTIONS and not raised.at(s)) == []
 
 
-def test_the_list_of_exceptions_is_not_longer_than_it_must_be(raised: set[str]) -> None:
-    known = {shown(template): template for template in templates()}
-    assert [text for text in OTHERS if text not in known] == []
-    assert [text for text in OTHERS if any(map(pattern(known[text]).search, raised))] == []
+def test_the_list_of_exceptions_is_not_longer_than_it_must_be(raised: Raised) -> None:
+    assert sorted(EXCEPTIONS.keys() - {site.key for site in sites()}) == []
+    assert sorted({site.key for site in sites() if site.key in EXCEPTIONS and raised.at(site)}) == []
 
+
+def test_the_exceptions_are_raised_by_the_tests_that_they_name() -> None:
+    tests = sorted({str(ROOT / "tests" / test) for _, test in EXCEPTIONS.values()})
+    with recorded() as found, contextlib.redirect_stdout(io.StringIO()):
+        assert pytest.main(["-q", "-p", "no:cacheprovider", *tests]) == 0
+    assert sorted(site.key for site in sites() if site.key in EXCEPTIONS and not found.at(site)) == []

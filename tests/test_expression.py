@@ -262,6 +262,12 @@ def test_names_that_are_not_identifiers(name: str) -> None:
         symbol(name)
 
 
+@pytest.mark.parametrize("text", ["", "1x", "-1", "1.0", "٣"])
+def test_literals_that_are_no_digits(text: str) -> None:
+    with pytest.raises(ExpressionError, match=f"'{text}' is not an integer"):
+        literal(text)
+
+
 @pytest.mark.parametrize("name", ["S", "E", "I", "N", "O", "Q", "pi", "lambda", "x", "phase", "_"])
 def test_every_identifier_is_a_symbol(name: str) -> None:
     assert symbol(name).symbols == (name,)

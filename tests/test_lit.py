@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 LIT_TESTS = Path(__file__).parent.parent / "lit_tests"
-FILES = sorted(p for p in LIT_TESTS.rglob("*") if p.suffix in (".bpir", ".mlir", ".test") and "Output" not in p.parts)
+FILES = sorted(p for p in LIT_TESTS.rglob("*") if p.suffix in (".bpir", ".mlir", ".test") and not {"Output", "Inputs"} & {*p.parts})
 
 
 def _lint() -> ModuleType:

@@ -74,6 +74,19 @@ def test_refusals(value: Any) -> None:
         from_sympy(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (0.5, "0.5 is not a sympy expression"),
+        (sympy.sqrt(X), "'1/2' is not an integer exponent"),
+        (sympy.sin(X), "sin is not part of the language of expressions"),
+    ],
+)
+def test_refusals_say_why(value: Any, message: str) -> None:
+    with pytest.raises(ExpressionError, match=message):
+        from_sympy(value)
+
+
 def test_deep_objects_do_not_recurse() -> None:
     value: Any = X
     for _ in range(300):

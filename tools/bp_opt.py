@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, explain_exception, only_file, paints_output, read_source, report, wants_color, write_output
-from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
+from bpir.tools.common import Tool, only_file, paints_output, read_source, write_output
+from bpir.tools.options import OUTPUT, SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
+from bpir.tools.sections import run_section, sections
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
@@ -21,8 +23,8 @@ OPTIONS = [
     Option("verify-only", help="print no module"),
     Option("verify-each", help="verify after each pass (default; --no-verify-each)"),
     Option("verify-replay", help="run each pass twice and compare the results"),
-    Option("verify-diagnostics", help="compare diagnostics with // expected-error@+1 {{text}}"),
-    Option("split-input-file", help="process the parts between '// -----' on their own"),
+    VERIFY_DIAGNOSTICS,
+    SPLIT_INPUT_FILE,
     Option("allow-unregistered-dialect", help="accept operations of unknown dialects"),
     Option("print-op-generic", "mlir-print-op-generic", help="print MLIR's generic form"),
     Option("print-locations", "mlir-print-debuginfo", help="print where each operation came from"),
@@ -51,8 +53,10 @@ def body(arguments: Arguments) -> int:
         return 0
     path = only_file(arguments)
     run = _Run(arguments)
+    if not arguments.flag("verify-diagnostics"):
+        _ = run.passes  # what is wrong with them is said once, and before anything is read
     source = read_source(path)
-    outputs = run.split(source) if arguments.flag("split-input-file") else [run.one(source)]
+    outputs = [run.one(section) for section in sections(arguments, source)]
     # As in mlir-opt, standard output gets the parts that are good, a file gets all or nothing.
     destination = arguments.value("o")
     if not arguments.flag("verify-only") and (destination is None or not run.failed):
@@ -88,32 +92,16 @@ class _Run:
 
         self.arguments = arguments
         self.timing = Timing()
-        self.color = wants_color(arguments)
         self.failed = False
         self.dumps = _dumps(arguments)
-        self.passes = _passes(arguments)
 
-    def split(self, source: Source) -> list[str]:
-        """The outputs of the parts of a file."""
-        from bpir.tools.split import split
+    @cached_property
+    def passes(self) -> list[Pass]:
+        return _passes(self.arguments)
 
-        return [self.one(part) for part in split(source)]
-
-    def one(self, source: Source) -> str:
-        """The output of one input, or nothing; its diagnostics are shown, or compared with the expected ones."""
-        found: list[Diagnostic] = []
-        text = ""
-        try:
-            text = self._process(source, found)
-        except Exception as failure:
-            found.extend(explain_exception(failure))
-        failed = any(d.severity == "error" for d in found)
-        if self.arguments.flag("verify-diagnostics"):
-            from bpir.tools.expectations import verify_diagnostics
-
-            found = verify_diagnostics(source, found)
-            failed = bool(found)
-        report(found, self.color)
+    def one(self, section: Source) -> str:
+        """The output of one section of an input, or nothing."""
+        text, failed = run_section(self.arguments, section, self._process)
         self.failed = self.failed or failed
         return text
 

@@ -1,33 +1,44 @@
-"""bp-verify: is TARGET, whoever wrote it, a correct derivation of SOURCE?"""
+"""bp-verify: is TARGET, whoever wrote it, a correct derivation of SOURCE?
+
+Sections and annotations are those of TARGET; what is placed in SOURCE has no place in TARGET, so it is `expected-error@unknown`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, read_module, report, wants_color, write_output
-from bpir.tools.options import Arguments, UsageError
+from bpir.tools.common import Tool, read_module, read_source, sound_module, wants_color, write_output
+from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, UsageError
+from bpir.tools.sections import run_section, sections
 
 if TYPE_CHECKING:
-    from bpir.ir.diagnostic import Diagnostic
+    from bpir.ir.diagnostic import Diagnostic, Source
 
 _UNDECIDED = "can't be decided"  # what `verifiers/rules.py` says of a claim that is neither proved nor refuted
 
 
 def body(arguments: Arguments) -> int:
-    """Print the verdict, and what speaks against the derivation."""
+    """Print the verdict on each section of TARGET, and what speaks against the derivation."""
     if len(arguments.positional) != 2:
         raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
     if arguments.positional == ["-", "-"]:
         raise UsageError("SOURCE and TARGET cannot both be standard input")
     from bpir.verifiers.boundary import verify
 
-    color = wants_color(arguments)
-    source, target = (read_module(path, color) for path in arguments.positional)
-    found = verify(source, target)
-    report(found, color)
-    answer = verdict(found)
-    write_output(answer + "\n", None)
-    return 0 if answer == "proved" else 1
+    path, target = arguments.positional
+    source = read_module(path, wants_color(arguments))
+
+    def judge(section: Source, found: list[Diagnostic]) -> str:
+        against = verify(source, sound_module(section, found))
+        found += against
+        return verdict(against) + "\n"
+
+    failed = False
+    for section in sections(arguments, read_source(target)):
+        answer, wrong = run_section(arguments, section, judge)
+        write_output(answer, None)
+        failed = failed or wrong
+    return 1 if failed else 0
 
 
 def verdict(found: list[Diagnostic]) -> str:
@@ -42,9 +53,11 @@ TOOL = Tool(
     "bp-verify",
     "bp-verify SOURCE TARGET",
     "Proves or refutes that the module TARGET is a correct derivation of the module SOURCE.",
-    [],
+    [VERIFY_DIAGNOSTICS, SPLIT_INPUT_FILE],
     body,
-    "Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.",
+    """Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.
+Sections and annotations are those of TARGET; each section is judged against all of
+SOURCE, where an error that is placed there is expected with @unknown.""",
 )
 
 

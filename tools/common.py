@@ -159,15 +159,27 @@ def read_module(path: str, color: bool) -> Operation:
     Raises:
         DiagnosticError: it cannot be read or parsed, or is malformed.
     """
+    warnings: list[Diagnostic] = []
+    module = sound_module(read_source(path), warnings)
+    report(warnings, color)
+    return module
+
+
+def sound_module(source: Source, warnings: list[Diagnostic]) -> Operation:
+    """The module of a text, structurally verified; warnings are added to the list.
+
+    Raises:
+        DiagnosticError: it cannot be parsed, or is malformed.
+    """
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.parser import parse_module
     from bpir.verifiers.module import verify
 
-    module = parse_module(read_source(path))
+    module = parse_module(source)
     found = verify(module)
     if any(d.severity == "error" for d in found):
         raise DiagnosticError(*found)
-    report(found, color)
+    warnings += found
     return module
 
 

@@ -3,8 +3,8 @@
     // expected-error@+1 {{text that the message contains}}
 
 The line is that of the annotation, moved by `@+N` or `@-N`; `@above` and `@below` are the nearest lines without
-annotations, `@unknown` is a diagnostic without a place in the input. `expected-note`, `expected-warning` and
-`expected-remark` work alike.
+annotations, `@unknown` is a diagnostic without a place in the input: it speaks of the command line, or of another file.
+`expected-note`, `expected-warning` and `expected-remark` work alike.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ COLOR = Option(
     implied="always",
 )
 OUTPUT = Option("o", value="FILE", help="write to FILE, whole or not at all")
+VERIFY_DIAGNOSTICS = Option("verify-diagnostics", help="compare diagnostics with // expected-error@+1 {{text}}")
+SPLIT_INPUT_FILE = Option("split-input-file", help="process the parts between '// -----' on their own")
 
 
 class Arguments:

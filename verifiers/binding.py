@@ -42,13 +42,13 @@ class Binding:
         self.source, self.target = source, target
         bound = list(top_level(target))
         named = {(o.name, symbol_of(o)): o for o in bound}
-        self.plan = next((o for o in bound if o.name == "concrete.plan"), target)
-        self.machine = named.get(("bind.target", reference_of(self.plan, "target")))
-        self.deployment = named.get(("bind.deployment", reference_of(self.plan, "deployment")))
-        self.kind = text_of(self.machine, "kind") if self.machine is not None else "target"
+        self.plan = next(o for o in bound if o.name == "concrete.plan")
+        self.machine = named["bind.target", reference_of(self.plan, "target")]
+        self.deployment = named["bind.deployment", reference_of(self.plan, "deployment")]
+        self.kind = text_of(self.machine, "kind")
         self.table = symbol_table(target)
         self.findings = Findings(f"bind-{self.kind}", self.table.facts)
-        self.implements = implementations_of(self.machine) if self.machine is not None else {}
+        self.implements = implementations_of(self.machine)
         self.commands = [o for o in bound if is_command(o)]
         self.bindings = [o for o in bound if o.name == "concrete.buffer"]
         self.operations = bound
@@ -56,9 +56,6 @@ class Binding:
         self.buffers = {symbol_of(o): o for o in top_level(source) if o.name == "plan.buffer"}
 
     def verify(self) -> list[Diagnostic]:
-        if self.machine is None or self.deployment is None:
-            self.findings.refuse("R8", self.plan, "the plan names no bind.target and bind.deployment of its module")
-            return self.findings.diagnostics
         of_task = self._lineage("R1", "R2", "task", self.tasks, self.commands)
         of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bindings)
         command_names = {task: symbol_of(c) for task, c in of_task.items()}
@@ -125,7 +122,6 @@ class Binding:
             self._transfer(task, command)
 
     def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
-        assert self.machine is not None
         expected = implementation(task, self.implements) if wanted in IMPLEMENTED else None
         found = text_of(command, "implementation") or None
         if found != expected or (wanted in IMPLEMENTED and expected is None):
@@ -134,7 +130,6 @@ class Binding:
             self.findings.refuse("R7", command, f"@{symbol_of(command)} has {ours}; the target gives its task {theirs}", where)
 
     def _transfer(self, task: Operation, command: Operation) -> None:
-        assert self.deployment is not None
         ends, ranks = devices_of(command), numbers_of(task, "ranks")
         if ends != ranks:
             ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, ranks))
@@ -148,7 +143,6 @@ class Binding:
     # --- buffers
 
     def _buffers(self, bound: Mapping[str, Operation]) -> None:
-        assert self.machine is not None
         value = as_expr(fields_of(self.machine).get("alignment"))
         least = (value.integer if value is not None else None) or 1
         regions = {reference_of(b, "region") for b in bound.values()}
@@ -234,7 +228,7 @@ class Binding:
             for name in sorted({*operation.properties, *ours.properties} - {"sym_name"}):
                 a, b = ours.properties.get(name), operation.properties.get(name)
                 if a is not b:
-                    texts = [v.text if v is not None else "absent" for v in (a, b)]
+                    texts = [v.text.removesuffix(" : i64") if v is not None else "absent" for v in (a, b)]
                     message = f"'{name}' of {key[0]} {key[1]} is {texts[0]}; the contract gives {texts[1]}"
                     self.findings.refuse("R16", ours, message)
         for key, operation in found.items():

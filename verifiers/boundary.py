@@ -14,7 +14,7 @@ def verify(source: Operation, target: Operation) -> list[Diagnostic]:
     """
     boundary = (level_of(source), level_of(target))
     if boundary == ("model", "dist"):
-        if any(operation.name == "dist.activations" for operation in target.walk()):
+        if any(operation.name in ("dist.activations", "dist.memory") for operation in target.walk()):
             from bpir.verifiers.training import Training
 
             return Training(source, target).verify()

@@ -62,7 +62,8 @@ class Distribution:
                 self.findings.refuse("R12", block, f"the block comes from '{name}', which is no block of the model")
                 continue
             if name in seen:
-                self.findings.refuse("R12", block, f"the block '{name}' is distributed twice")
+                first = note("the first is here", seen[name].span)
+                self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
             seen[name] = block
             for what in ("workload", "strategy"):
                 reference = block.properties.get(what)
@@ -72,7 +73,7 @@ class Distribution:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
-        used = {block.properties.get("mesh") for block in seen.values()}
+        used = {block.properties.get("mesh") for block in top_level(self.target) if block.name == "dist.block"}
         for mesh in top_level(self.target):
             if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
                 self.findings.refuse("R10", mesh, f"no block is on the mesh @{symbol_of(mesh)}")
@@ -115,7 +116,9 @@ class Distribution:
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 mesh = dict(mesh_entries(operation.properties.get("axes")))
                 if degree is None or mesh.keys() != {AXIS} or self.findings.facts.equal(mesh[AXIS], degree).answer is not Answer.PROVED:
-                    self.findings.refuse("R10", operation, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
+                    wanted = f'expected <["{AXIS}"={degree.text}]>' if degree is not None else f"the strategy does not say '{AXIS}'"
+                    message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
+                    self.findings.refuse("R10", operation, message, note(wanted))
                     return None
                 return mesh
         self.findings.refuse("R10", block, "the block names no dist.mesh of the module")
@@ -302,8 +305,9 @@ class _BlockCheck:
         if not collectives:
             return None
         task = collectives[0]
-        if dist.text_of(task, "source") != layer_of(operation):
-            self.findings.refuse("R1", task, f"the collective comes from '{layer_of(operation)}', whose sum it reduces")
+        layer, claimed = layer_of(operation), dist.text_of(task, "source")
+        if claimed != layer:
+            self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
         expected = self._expected(operation.results[value.index])
         self.reduced.append(expected)
@@ -321,7 +325,7 @@ class _BlockCheck:
         cache = [self._cached(v) for v in operands if v is not None]
         if len(states) != 1 or len(states[0].results) != 2:
             self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
-            self.claimed.update(states)
+            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or dist.kind_of(t) == "kv_append")
             return [None, None]
         self.claimed.add(states[0])
         for value, type in zip(states[0].results, cache, strict=False):

@@ -105,11 +105,9 @@ class Planning:
             if fact.properties.get("dropped") is not expected.properties.get("dropped"):
                 self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
             found, wanted = fact.properties["facts"], expected.properties["facts"]
-            if type(found) is not type(wanted):
-                self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are of another kind than those of the source")
-            elif isinstance(found, Vector) and isinstance(wanted, Vector):
-                for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
-                    self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
+            assert isinstance(found, Vector) and type(found) is type(wanted)  # the operations of one key hold facts of one kind
+            for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
+                self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
 
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""

@@ -9,7 +9,9 @@ from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
+from bpir.ir.expression import ExpressionError
 from bpir.ir.operation import Operation
+from bpir.ir.relations import Relation
 from bpir.ir.syntax import strings
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.properties import Said
@@ -103,11 +105,21 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
                     names = sorted({*relation.left.symbols, *relation.right.symbols})
                     numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
                     where = f" for {numbers}" if numbers else ""
-                    yield error(f"the relation '{relation.text}' is false{where} [bp.R4]", operation.span)
+                    yield error(f"the relation '{relation.text}' {_fault(relation, table)}{where} [bp.R4]", operation.span)
     contradiction = table.facts.contradiction or _bounded_away(table)
     if not broken and contradiction:
         places = [o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and relations_of(o)]
         yield error(f"no numbers satisfy the relations: {contradiction} [bp.R4]", places[-1] if places else None)
+
+
+def _fault(relation: Relation, table: SymbolTable) -> str:
+    """Why a relation does not hold: it is false, or it has no value."""
+    if all(name in table.bindings for name in relation.symbols):
+        try:
+            relation.holds(table.bindings)
+        except ExpressionError as problem:
+            return f"has no value ({problem})"
+    return "is false"
 
 
 def _bounded_away(table: SymbolTable) -> str:

@@ -20,7 +20,7 @@ from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
@@ -58,18 +58,20 @@ class Training:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
         overridable: set[str] = set()
         assumable: set[Relation] = set()
-        seen: set[str] = set()
+        seen: dict[str, Operation] = {}
         used: set[Attribute | None] = set()
         for block in top_level(self.target):
             if block.name != "dist.block":
                 continue
-            name = dist.text_of(block, "source")
-            if name not in models or name in seen:
-                what = "is distributed twice" if name in seen else "is no block of the model"
-                self.findings.refuse("R16", block, f"the block comes from '{name}', which {what}")
-                continue
-            seen.add(name)
             used.add(block.properties.get("mesh"))
+            name = dist.text_of(block, "source")
+            if name not in models:
+                self.findings.refuse("R16", block, f"the block comes from '{name}', which is no block of the model")
+                continue
+            if name in seen:
+                self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
+                continue
+            seen[name] = block
             for kind in ("workload", "strategy"):
                 reference = block.properties.get(kind)
                 if isinstance(reference, SymbolRefAttr):
@@ -90,7 +92,8 @@ class Training:
         mesh = self._mesh(block)
         degree = as_expr((strategy or {}).get("tensor"))
         if strategy is None or degree is None or mesh != {TENSOR: degree}:
-            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree")
+            wanted = f'expected <["{TENSOR}"={degree.text}]>' if degree is not None else f"the strategy does not say '{TENSOR}'"
+            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree", note(wanted))
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
         contradiction = _contradiction(strategy)
@@ -107,7 +110,8 @@ class Training:
             return set()
         regions = Regions(shardable_axes(decomposed), parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, decomposed, block, regions, mesh, convention)
-        trace.run()
+        divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(decomposed, regions))
+        trace.run(whole=divided and convention.name == "standard")  # Calculon's shares may be fractions
         MemoryCheck(self.findings, trace).run()
         return self._allowed(decomposed, block, regions, choices, trace)
 
@@ -115,9 +119,7 @@ class Training:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
         facts = self.findings.facts
-        required = [(degree, symbol(axis), "R4", "which is sharded") for axis in (regions.axes if regions.parallel else ())]
-        if choices.sequence_parallel:
-            required.append((degree, input_axis(model, TOKEN_RANK - 1), "R4", "which is sharded"))
+        required = [(degree, size, "R4", "which is sharded") for size in _shared(model, regions)]
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
@@ -136,6 +138,12 @@ class Training:
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 return dict(mesh_entries(operation.properties.get("axes")))
         return {}
+
+
+def _shared(model: Operation, regions: Regions) -> list[Expr]:
+    """What the ranks share out among them: the sharded axes, and the tokens where the sequence is sharded."""
+    axes = [symbol(axis) for axis in (regions.axes if regions.parallel else ())]
+    return [*axes, input_axis(model, TOKEN_RANK - 1)] if regions.sequence_parallel else axes
 
 
 def _contradiction(strategy: Mapping[str, Attribute]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work
 from bpir.dialects.dist import tasks as dist
@@ -53,11 +53,13 @@ class BlockTrace:
         forward = {self._layer(t) for t in block.body if dist.text_of(t, "phase") == "forward"}
         self.lost = {o for layer, o in self.layers.items() if layer not in forward}  # rule R2 reports them, once
         self.collectives = regions.parallel and bool(regions.axes)
+        self.whole = True
 
     # --- the walk
 
-    def run(self) -> None:
-        """Judge every task, then what is missing."""
+    def run(self, whole: bool) -> None:
+        """Judge every task, then what is missing; `whole` asks for whole work, which follows from whole shards."""
+        self.whole = whole
         self._arguments()
         last = 0
         for task in self.block.body:
@@ -115,18 +117,39 @@ class BlockTrace:
             self._fork(task)
         elif layer not in self.layers:
             self.findings.refuse("R1", task, f"the task '{dist.name_of(task)}' comes from no layer of the model")
-        elif dist.text_of(task, "source") != origin_of(self.layers[layer]):
-            self.findings.refuse("R1", task, f"'{layer}' comes from '{origin_of(self.layers[layer])}' of the model")
-        elif phase == "optimizer":
-            self._optimizer(task, self.layers[layer])
-        elif dist.kind_of(task) != self.layers[layer].name.partition(".")[2]:
-            self.findings.refuse("R1", task, f"'{layer}' is a {self.layers[layer].name}, not '{dist.kind_of(task)}'")
-        elif phase == "activation_gradient":
-            self._activation_gradient(task, self.layers[layer])
-        elif phase == "weight_gradient":
-            self._weight_gradient(task, self.layers[layer])
         else:
-            self._forward(task, self.layers[layer], phase == "recompute")
+            self._of_layer(task, phase, self.layers[layer])
+
+    def _of_layer(self, task: Operation, phase: str, operation: Operation) -> None:
+        self._claim(task, phase, operation)
+        self._origin(task, operation)
+        if phase == "optimizer":
+            self._optimizer(task, operation)
+        elif dist.kind_of(task) != operation.name.partition(".")[2]:
+            self.findings.refuse("R1", task, f"'{layer_of(operation)}' is a {operation.name}, not '{dist.kind_of(task)}'")
+        elif phase == "activation_gradient":
+            self._activation_gradient(task, operation)
+        elif phase == "weight_gradient":
+            self._weight_gradient(task, operation)
+        else:
+            self._forward(task, operation, phase == "recompute")
+
+    def _claim(self, task: Operation, phase: str, operation: Operation) -> None:
+        """Give the results the meaning that the task's name claims: whatever is wrong with it, its readers are judged by themselves."""
+        if phase == "activation_gradient":
+            for index, (image, value) in enumerate(zip(task.results, operation.operands, strict=False)):
+                self._gradient(image, value, frozenset({(operation, index)}))
+        elif phase == "weight_gradient":
+            self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
+        elif phase != "optimizer":
+            again = phase == "recompute"
+            meanings = [*(Meaning(value=v, again=again) for v in operation.results), Meaning(mask=operation, again=again)]
+            self.meanings.update(zip(task.results, meanings, strict=False))
+
+    def _origin(self, task: Operation, operation: Operation) -> None:
+        found, expected = dist.text_of(task, "source"), origin_of(operation)
+        if found != expected:
+            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' comes from '{expected}' of the model, not from '{found}'")
 
     # --- forward and what is repeated
 
@@ -144,11 +167,9 @@ class BlockTrace:
         types = [self.expected(v) for v in operation.results]
         if self.collectives and self.regions.contracts(operation):
             types = [partial(whole(type)) for type in types]
-        meanings = [Meaning(value=v, again=again) for v in operation.results]
         if rule.masked:
             types.append(TensorType(types[0].dims, types[0].axes, ONE, ()))
-            meanings.append(Meaning(mask=operation, again=again))
-        if not self._results(task, types, meanings):
+        if not self._results(task, types):
             return
         view = self._view(task, operation, rule)
         if view is not None:
@@ -168,7 +189,8 @@ class BlockTrace:
         if source.owner in self.lost:
             return
         if meaning is None or meaning.value is not source:
-            self.findings.refuse("R3", task, f"operand {index} is not the image of what '{self._layer(task)}' reads")
+            what = f"'{self._layer(task)}' reads" if dist.name_of(task) else "the block returns"
+            self.findings.refuse("R3", task, f"operand {index} is not the image of what {what}")
         elif again and not meaning.again and self.needs.is_repeated(source, whole_type=image.type is not self.expected(source)):
             self.findings.refuse("R12", task, f"operand {index} is not kept until backward: its value is computed again")
         elif not again and meaning.again:
@@ -247,8 +269,7 @@ class BlockTrace:
         """Lineage of a fork or a collective: the layer that it is called after, and the operation of the file."""
         if not named:
             self.findings.refuse("R1", task, f"'{self._layer(task)}' is not what belongs to '{layer_of(operation)}'")
-        if dist.text_of(task, "source") != origin_of(operation):
-            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' comes from '{origin_of(operation)}' of the model")
+        self._origin(task, operation)
 
     def _at_border(self, meaning: Meaning, value: Value, summed: bool, backward: bool) -> bool:
         """Whether a value may be reduced, or gathered, here."""
@@ -287,12 +308,12 @@ class BlockTrace:
             whole = union == self.needs.uses(value) or union == self.needs.entering(value)
             if whole and len(parts) > 1 and sum(map(len, parts)) == len(union) and (value, union) not in self.done:
                 self.done.add((value, union))
-                if len(task.results) == 1:
+                if len(task.results) != 1:
+                    self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
+                if task.results:
                     reader = min((o for o, _ in union), key=self.place.__getitem__)
                     self._comes_from(task, reader, self._layer(task) in fork_names(value, reader))
                     self._fork_result(task, value, union)
-                else:
-                    self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
                 return
         self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
         for value in list(meanings[0].uses)[:1] if task.results else ():  # what it should be, so that its readers are judged by themselves
@@ -326,11 +347,7 @@ class BlockTrace:
         types = [self._operand_type(operation, v) for v in operation.operands]
         if self.collectives and self.regions.enters(operation):
             types = [partial(type) for type in types]
-        if not self._results(task, types, None):
-            return
-        for index, (image, value) in enumerate(zip(task.results, operation.operands, strict=True)):
-            self._gradient(image, value, frozenset({(operation, index)}))
-        if view is None:
+        if not self._results(task, types) or view is None:
             return
         local = view.local
         self._numbers(task, self.convention.activation_gradient(view), rule.gradient_weights(local), rule.gradient_matmul(local))
@@ -341,7 +358,6 @@ class BlockTrace:
         view = self.views.get(layer_of(operation))
         forward = self.tasks.get((layer_of(operation), "forward"))
         if view is None or forward is None:
-            self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
             return
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
@@ -351,7 +367,7 @@ class BlockTrace:
         tensors = tuple(reduced(t) for t in types if isinstance(t, TensorType))
         count = len(operation.operands)
         expected = rule.weight_types(Local(view.local.settings, tensors[:count], tensors[count:], view.local.first_use))
-        if self._results(task, list(expected), [Meaning(weight=(operation, i)) for i in range(len(expected))]):
+        if self._results(task, list(expected)):
             self._numbers(task, self.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
     def _gradient_reads(self, task: Operation, operation: Operation, needed: Sequence[Value | Operation]) -> None:
@@ -394,7 +410,7 @@ class BlockTrace:
         found = [self.meanings.get(v, Meaning()).weight for v in task.operands]
         gradient = self.tasks.get((layer_of(operation), "weight_gradient"))
         expected = [(operation, index) for index in range(len(gradient.results))] if gradient is not None else None
-        self._results(task, [], None)
+        self._results(task, [])
         if found != expected or not expected or dist.kind_of(task) != "adam":
             self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
         self._numbers(task, self.convention.optimizer(view), view.weights, ZERO, "R9")
@@ -439,14 +455,12 @@ class BlockTrace:
 
     # --- numbers and types
 
-    def _results(self, task: Operation, types: list[TensorType], meanings: Iterable[Meaning] | None) -> bool:
+    def _results(self, task: Operation, types: list[TensorType]) -> bool:
         if len(task.results) != len(types):
             self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected {len(types)}")
             return False
         for image, type in zip(task.results, types, strict=True):
             self._type(task, image, type)
-        if meanings is not None:
-            self.meanings.update(zip(task.results, meanings, strict=True))
         return True
 
     def _type(self, operation: Operation, value: Value, expected: TensorType) -> None:
@@ -461,7 +475,7 @@ class BlockTrace:
         self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), matmul)
 
     def _work(self, task: Operation, expected: Work, rule: str = "R6") -> None:
-        if self.convention.name == "standard":  # Calculon's shares may be fractions
+        if self.whole:
             self.findings.whole("R17", task, dist.name_of(task), expected)
         found = dist.work_of(task) or NO_WORK
         for name, ours, theirs in zip(Work.names(), found.components, expected.components, strict=True):

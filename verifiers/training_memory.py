@@ -163,9 +163,7 @@ class MemoryCheck:
         layer = text_of(row, "layer")
         convention = self.convention
         facts = row.properties.get("facts")
-        if not isinstance(facts, LayerMemory):
-            self.findings.refuse("R14", row, f"the memory facts of '{layer}' are a #dist.memory<...>")
-            return
+        assert isinstance(facts, LayerMemory)
         weighted = view.weights is not ZERO
         expected = LayerMemory(
             convention.weight_bytes(view) if weighted else ZERO,
@@ -192,9 +190,7 @@ class MemoryCheck:
         facts = found[0].properties.get("facts")
         if text_of(found[0], "layer") != text_of(self.trace.model, "sym_name"):
             self.findings.refuse("R14", found[0], f"the activations are those of '{text_of(self.trace.model, 'sym_name')}'")
-        if not isinstance(facts, Activations):
-            self.findings.refuse("R14", found[0], "the activations of the block are a #dist.activations<...>")
-            return
+        assert isinstance(facts, Activations)
         working, stored = [], []
         for row in rows:
             layer, dropped = row.properties.get("facts"), strings(row.properties.get("dropped"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from bpir.dialects.bp import ExprAttr, Work
 from bpir.dialects.dist.parts import Components
 from bpir.dialects.dist.tasks import PHASES
 from bpir.dialects.plan import ROLES, STORAGE, Integers, Role, number_of, numbers_of, text_of
@@ -44,10 +43,6 @@ class Devices(OperationDeclaration):
     syntax = (SymbolName(), Clause("count", (Body("count", "bp_expr_body"),), optional=False, line=False))
     required = ("sym_name", "count")
 
-    def verify(self, operation: Operation, report: Report) -> None:
-        if not isinstance(operation.properties.get("count"), ExprAttr):
-            report.error(operation, "the count of devices is an expression (#bp.expr<...>)")
-
 
 class Region(OperationDeclaration):
     """`concrete.region @node.memory on @node.devices size <80*2**30>`: bytes of memory on each device.
@@ -63,10 +58,6 @@ class Region(OperationDeclaration):
     )
     required = ("sym_name", "devices")
     optional = ("size",)
-
-    def verify(self, operation: Operation, report: Report) -> None:
-        if "size" in operation.properties and not isinstance(operation.properties["size"], ExprAttr):
-            report.error(operation, "the size of a region is an expression (#bp.expr<...>)")
 
 
 class Buffer(OperationDeclaration):
@@ -93,9 +84,6 @@ class Buffer(OperationDeclaration):
         alignment = number_of(operation, "alignment")
         if alignment <= 0 or alignment & (alignment - 1):
             report.error(operation, f"the alignment of a buffer is a power of two, not {alignment}")
-        for name in ("offset", "size"):
-            if not isinstance(operation.properties.get(name), ExprAttr):
-                report.error(operation, f"the {name} of a buffer is an expression (#bp.expr<...>)")
 
 
 class Command(OperationDeclaration):
@@ -108,8 +96,6 @@ class Command(OperationDeclaration):
         phase = text_of(operation, "phase")
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
-        if not isinstance(operation.properties.get("work"), Work):
-            report.error(operation, "'work' must be a #bp.work<...>")
 
 
 def _command(*parts: Any) -> tuple[Any, ...]:

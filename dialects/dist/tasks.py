@@ -97,8 +97,6 @@ class Task(OperationDeclaration):
         phase = operation.properties.get("phase")
         if isinstance(phase, StringAttr) and phase.value not in PHASES:
             report.error(operation, f"unknown phase '{phase.value}'{suggestion(phase.value, PHASES)}")
-        if not isinstance(operation.properties.get("work"), Work):
-            report.error(operation, "'work' must be a #bp.work<...>")
 
 
 class Compute(Task):

@@ -10,7 +10,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.ir.attributes import Attribute, Interned, StringAttr
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.declaration import Fragment, OperationDeclaration, Piece
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
@@ -242,11 +242,6 @@ def features(type: TensorType) -> Expr:
 
 def tokens(type: TensorType) -> Expr:
     return product(token_dims(type))
-
-
-def verify_layer(operation: Operation, report: Report) -> None:
-    if not layer_of(operation):
-        report.error(operation, "the layer name must not be empty")
 
 
 def reduction_work(operand: TensorType, result: TensorType, ranks: Expr) -> Work:

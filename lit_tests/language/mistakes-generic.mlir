@@ -80,8 +80,11 @@
 // expected-error@+1 {{a key of a dictionary cannot be empty}}
 "ext.op"() {"" = 1} : () -> ()
 // -----
-// expected-error@+1 {{'tensor' takes no '<'; did you mean 'tensor'?}}
+// expected-error@+1 {{expected '}' to close the dictionary, ',' or '=', found '<'}}
 "ext.op"() {tensor<} : () -> ()
+// -----
+// expected-error@+1 {{'tensr' takes no '<'; did you mean 'tensor'?}}
+"ext.op"() {tensr<} : () -> ()
 // -----
 // expected-error@+1 {{the element of a complex type is an integer or a float, not index}}
 "ext.op"() {v = complex<index>} : () -> ()
@@ -447,3 +450,27 @@ module {
   bp.symbols a
  }) : () -> ()
 }
+// -----
+// expected-error@+1 {{the dialect 'arith' has no types}}
+%a = "ext.op"() : () -> !arith.number
+// -----
+// expected-error@+1 {{unknown operation 'builtin.modul'; did you mean 'builtin.module'?}}
+"builtin.modul"() : () -> ()
+// -----
+// expected-error@+1 {{there is no function '@missing'}}
+%f = "func.constant"() <{value = @missing}> : () -> (() -> ())
+// -----
+// expected-error@+1 {{the visibility of a symbol is public, private, nested, not "hidden"}}
+"builtin.module"() <{sym_visibility = "hidden"}> ({^bb0:
+}) : () -> ()
+// -----
+// expected-error@+1 {{a symbol's name cannot be empty}}
+module @"" {}
+// -----
+// expected-error@+1 {{'dist.mesh' has no property 'axis'; did you mean 'axes'?}}
+"dist.mesh"() {axis = 1, sym_name = "mesh"} : () -> ()
+// -----
+{-#
+  // expected-error@+1 {{expected a string as the value of 'blob'}}
+  dialect_resources: {builtin: {blob: {}}}
+#-}
