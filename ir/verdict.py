@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -20,11 +20,16 @@ def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
 
 @attrs.frozen
 class Verdict:
-    """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided."""
+    """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided.
+
+    `method` is what a proof went by: `normal form`, `cases of max and min`, `sympy`, `signs`, `divisors` or `declared`; `reason` also
+    says under which relations.
+    """
 
     answer: Answer
     reason: str
     witness: dict[str, int] | None = attrs.field(default=None, converter=_sorted, hash=False)
+    method: str = ""
 
     @property
     def proved(self) -> bool:
@@ -41,8 +46,9 @@ class Verdict:
         return f"{self.answer.value}{' by ' + values if values else ''} ({self.reason})"
 
 
-def proved(reason: str) -> Verdict:
-    return Verdict(Answer.PROVED, reason)
+def proved(method: str, under: Sequence[str] = ()) -> Verdict:
+    """Proved by the method, under relations in their custom spelling."""
+    return Verdict(Answer.PROVED, f"{method} under {', '.join(under)}" if under else method, method=method)
 
 
 def refuted(witness: Mapping[str, int], reason: str) -> Verdict:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
-_CALLS = frozenset(("fail", "error", "refuse", "RawError", "ExpressionError", "Verdict"))
+_CALLS = frozenset(("fail", "error", "refuse", "claim", "same_type", "RawError", "ExpressionError", "Verdict"))
 _HOLE = "\0"
 
 

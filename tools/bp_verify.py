@@ -10,8 +10,6 @@ from bpir.tools.options import Arguments, UsageError
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic
 
-_UNDECIDED = "can't be decided"  # what `verifiers/rules.py` says of a claim that is neither proved nor refuted
-
 
 def body(arguments: Arguments) -> int:
     """Print the verdict, and what speaks against the derivation."""
@@ -35,7 +33,7 @@ def verdict(found: list[Diagnostic]) -> str:
     errors = [d for d in found if d.severity == "error"]
     if not errors:
         return "proved"
-    return "unknown" if all(_UNDECIDED in d.message for d in errors) else "refuted"
+    return "unknown" if all(d.undecided for d in errors) else "refuted"
 
 
 TOOL = Tool(

@@ -449,10 +449,7 @@ class BlockTrace:
         return True
 
     def _type(self, operation: Operation, value: Value, expected: TensorType) -> None:
-        if value.type is not expected and not self.findings.same_type(value.type, expected):
-            self.findings.refuse(
-                "R4", operation, f"the size or shard of a value is wrong: {value.type.text}", note(f"expected {expected.text}")
-            )
+        self.findings.same_type("R4", operation, "the size or shard of a value is wrong", value, expected)
 
     def _numbers(self, task: Operation, work: Work, weights: Expr, matmul: Expr, rule: str = "R6") -> None:
         self._work(task, work, rule)
