@@ -28,6 +28,7 @@ from bpir.ir.relations_proof import (
     is_integral,
     is_nonnegative,
     simplify,
+    sympy_can_judge,
 )
 from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
@@ -148,7 +149,8 @@ class Facts:
                 return proved("cases of max and min", under)
         if nodes and _shows(lambda: equal_by_sympy(left, right)):
             return proved("sympy", under)
-        return unknown("the normal forms differ, and no witness was found")
+        tried = ("cases of max and min", *(("sympy",) if sympy_can_judge(left, right) else ())) if nodes else ()
+        return unknown("the normal forms differ, and no witness was found", "normal form", *tried)
 
     def greater(self, a: Expr, b: Expr) -> Verdict:
         """Whether `a > b`."""
@@ -174,7 +176,7 @@ class Facts:
         witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
         if witness is not None:
             return refuted(witness, f"the value is {a.evaluate(witness)}")
-        return unknown("no declared relation shows that it is an integer, and no witness was found")
+        return unknown("no declared relation shows that it is an integer, and no witness was found", "divisors")
 
     def divides(self, a: Expr, b: Expr) -> Verdict:
         """Whether `b` is an integral multiple of `a`.
@@ -204,7 +206,7 @@ class Facts:
         witness = self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
-        return unknown("the signs of the coefficients do not show it, and no witness was found")
+        return unknown("the signs of the coefficients do not show it, and no witness was found", "signs")
 
     def _is_multiple(self, a: Expr, relation: Relation) -> bool:
         """Whether the value is an integral multiple of a quotient whose dividend is a sum: `(12 + e)*(F*H + F)/D` where `D | F*H + F`."""

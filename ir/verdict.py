@@ -22,14 +22,14 @@ def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
 class Verdict:
     """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided.
 
-    `method` is what a proof went by: `normal form`, `cases of max and min`, `sympy`, `signs`, `divisors` or `declared`; `reason` also
-    says under which relations.
+    `methods` are what a proof went by, or what was tried in vain: `normal form`, `cases of max and min`, `sympy`, `signs`, `divisors`,
+    `declared`. The reason says it in words.
     """
 
     answer: Answer
     reason: str
     witness: dict[str, int] | None = attrs.field(default=None, converter=_sorted, hash=False)
-    method: str = ""
+    methods: tuple[str, ...] = ()
 
     @property
     def proved(self) -> bool:
@@ -48,12 +48,12 @@ class Verdict:
 
 def proved(method: str, under: Sequence[str] = ()) -> Verdict:
     """Proved by the method, under relations in their custom spelling."""
-    return Verdict(Answer.PROVED, f"{method} under {', '.join(under)}" if under else method, method=method)
+    return Verdict(Answer.PROVED, f"{method} under {', '.join(under)}" if under else method, methods=(method,))
 
 
 def refuted(witness: Mapping[str, int], reason: str) -> Verdict:
     return Verdict(Answer.REFUTED, reason, witness)
 
 
-def unknown(reason: str) -> Verdict:
-    return Verdict(Answer.UNKNOWN, reason)
+def unknown(reason: str, *tried: str) -> Verdict:
+    return Verdict(Answer.UNKNOWN, reason, methods=tried)

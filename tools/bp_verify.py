@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpir.tools.common import Tool, read_module, report, wants_color, write_output
-from bpir.tools.options import Arguments, UsageError
+from bpir.tools.options import Arguments, Option, UsageError
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic
+    from bpir.verifiers.claims import Claim
 
 
 def body(arguments: Arguments) -> int:
@@ -17,12 +18,18 @@ def body(arguments: Arguments) -> int:
         raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
     if arguments.positional == ["-", "-"]:
         raise UsageError("SOURCE and TARGET cannot both be standard input")
-    from bpir.verifiers.boundary import verify
+    from bpir.verifiers.boundary import verifier
 
     color = wants_color(arguments)
     source, target = (read_module(path, color) for path in arguments.positional)
-    found = verify(source, target)
+    claims: list[Claim] | None = [] if arguments.flag("explain") else None
+    check = verifier(source, target, claims)
+    found = check.verify()
     report(found, color)
+    if claims is not None:
+        from bpir.tools.proof import explanation
+
+        write_output(explanation(source, target, check, claims) + "\n", None)
     answer = verdict(found)
     write_output(answer + "\n", None)
     return 0 if answer == "proved" else 1
@@ -38,9 +45,9 @@ def verdict(found: list[Diagnostic]) -> str:
 
 TOOL = Tool(
     "bp-verify",
-    "bp-verify SOURCE TARGET",
+    "bp-verify [--explain] SOURCE TARGET",
     "Proves or refutes that the module TARGET is a correct derivation of the module SOURCE.",
-    [],
+    [Option("explain", help="say what was assumed, and how each claim was decided or is refuted")],
     body,
     "Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import attrs
@@ -65,50 +65,55 @@ class Claim:
     verdict: Verdict
 
 
+Fact = Relation | tuple[str, int]
+"""A relation, or a symbol and the number that it is bound to."""
+
+
 @attrs.frozen
 class Proof:
-    """How a statement is proved: by which method, and under which relations and numbers."""
+    """How a statement is proved: by which method, and under which facts."""
 
     method: str
-    relations: tuple[Relation, ...]
-    bindings: Mapping[str, int]
+    facts: tuple[Fact, ...]
 
 
 class Proofs:
     """The proofs of statements under the facts of a module, by no more relations and numbers than they need.
 
     What a proof lists is needed: without any one of it, the rest of the list does not prove the statement. There may be several such
-    lists; what a derivation recorded (`last`) is given up first, then numbers, then what was declared, from its end.
+    lists. One of a single fact is preferred; else what was recorded (`last`) is given up first, then numbers, then what was declared,
+    from its end.
     """
 
     def __init__(self, facts: Facts, last: frozenset[Relation] = frozenset()) -> None:
-        self._facts = facts
-        self._last = last
-        self._under = cache(self._facts_of)
+        declared = [r for r in dict.fromkeys(facts.relations) if r not in last]
+        recorded = [r for r in dict.fromkeys(facts.relations) if r in last]
+        self._given: list[Fact] = [*declared, *facts.bindings.items(), *recorded]
+        self._under = cache(self._facts)
         self.of = cache(self._of)
 
-    def _facts_of(self, relations: tuple[Relation, ...], names: tuple[str, ...]) -> Facts:
-        return Facts(relations, {name: self._facts.bindings[name] for name in names}, searching=False)
+    @staticmethod
+    def _facts(given: frozenset[Fact], order: tuple[Fact, ...]) -> Facts:
+        chosen = [fact for fact in order if fact in given]
+        bindings = dict(fact for fact in chosen if isinstance(fact, tuple))
+        return Facts((fact for fact in chosen if isinstance(fact, Relation)), bindings, searching=False)
+
+    def _verdict(self, statement: Statement, given: Iterable[Fact]) -> Verdict:
+        return statement.decide(self._under(frozenset(given), tuple(self._given)))
 
     def _of(self, statement: Statement) -> Proof | None:
         """The proof of a statement; None if it is not proved."""
-        relations, names = tuple(dict.fromkeys(self._facts.relations)), tuple(self._facts.bindings)
-        verdict = statement.decide(self._under(relations, names))
-        if not verdict.proved:
+        if not self._verdict(statement, self._given).proved:
             return None
-        bare = statement.decide(self._under((), ()))
-        if bare.proved:
-            return Proof(bare.method, (), {})
-        recorded = [r for r in reversed(relations) if r in self._last]
-        declared = [r for r in reversed(relations) if r not in self._last]
-        changed = True
+        for few in ((), *((fact,) for fact in self._given)):
+            verdict = self._verdict(statement, few)
+            if verdict.proved:
+                return Proof(verdict.methods[0], few)
+        kept, changed = list(self._given), True
         while changed:  # again, because what is provable need not grow with what is assumed
             changed = False
-            for given in (*recorded, *names, *declared):
-                fewer = tuple(r for r in relations if r != given), tuple(n for n in names if n != given)
-                if fewer == (relations, names):
-                    continue
-                without = statement.decide(self._under(*fewer))
-                if without.proved:
-                    (relations, names), verdict, changed = fewer, without, True
-        return Proof(verdict.method, relations, {name: self._facts.bindings[name] for name in names})
+            for fact in reversed(kept):
+                fewer = [other for other in kept if other != fact]
+                if self._verdict(statement, fewer).proved:
+                    kept, changed = fewer, True
+        return Proof(self._verdict(statement, kept).methods[0], tuple(kept))

@@ -111,7 +111,7 @@ class Distribution:
                 "R4",
                 block,
                 f"nothing says that {degree.text} divides {axis}, which is sharded",
-                f"the share of {axis}, which is sharded",
+                f"the share of {axis}",
                 statement,
                 verdict,
             )
@@ -277,7 +277,7 @@ class _BlockCheck:
         if self.whole:
             self.findings.whole("R13", task, dist.name_of(task), expected)
         found = dist.work_of(task)
-        if found is None or found is expected:
+        if found is None or (found is expected and not self.findings.listening):
             return
         for name, ours, theirs in zip(("ops", "read", "write", "msg"), found.components, expected.components, strict=True):
             self.findings.equal("R6", task, f"the work '{name}' of '{dist.name_of(task)}'", ours, theirs)

@@ -231,7 +231,7 @@ class BlockCheck:
         self._work(plan, name, found, expected)
         resources = plan.properties.get("resources")
         projected = resources_of_work(expected)
-        if resources is not projected:
+        if resources is not projected or self.findings.listening:
             given = resources if isinstance(resources, Resources) else Resources(ZERO, ZERO, ZERO)
             for what, ours, theirs in zip(("compute", "memory", "network"), given.components, projected.components, strict=True):
                 self.findings.equal("R5", plan, f"the resource '{what}' of @{name}", ours, theirs)

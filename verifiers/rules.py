@@ -33,6 +33,11 @@ class Findings:
     """Of the violations those that are no claim about expressions, with their rules."""
     integral: dict[Expr, Verdict] = attrs.field(factory=dict)  # what was decided of work: layers repeat
 
+    @property
+    def listening(self) -> bool:
+        """Whether claims are recorded; what holds at sight must be claimed then, too."""
+        return self.claims is not None
+
     def refuse(self, rule: str, operation: Operation | None, message: str, *notes: Diagnostic, undecided: bool = False) -> None:
         """Report a violation; `undecided` says that it is not known to be one, which is no success either."""
         self._report(rule, operation, message, notes, undecided)
@@ -52,7 +57,7 @@ class Findings:
             verdict = self.integral.get(value)
             if verdict is None:
                 verdict = self.integral[value] = self.facts.integral(value)
-            if verdict.proved and self.claims is None:
+            if verdict.proved and not self.listening:
                 continue
             what = f"the work '{name}' of '{task}'"
             help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
@@ -71,7 +76,7 @@ class Findings:
     def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
         """Refuse with the message unless a value has the type: the same shards, and sizes that are proved equal."""
         found = value.type
-        if found is expected and self.claims is None:
+        if found is expected and not self.listening:
             return
         message = f"{message}: {found.text}"
         help = note(f"expected {expected.text}")
@@ -97,7 +102,7 @@ class Findings:
     def _compare(
         self, rule: str, operation: Operation, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
     ) -> None:
-        if found is expected and self.claims is None:
+        if found is expected and not self.listening:
             return
         statement = Statement(found, sign, expected)
         verdict = statement.decide(self.facts)

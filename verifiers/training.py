@@ -128,7 +128,7 @@ class Training:
                 rule,
                 block,
                 f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume",
-                f"the share of {size.text}, {what}",
+                f"the share of {size.text}",
                 whole,
                 whole.decide(facts),
             )
