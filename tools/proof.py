@@ -24,7 +24,7 @@ METHODS = {
     "cases of max and min": "cases of max and min",
     "sympy": "sympy",
     "signs": "signs of the coefficients",
-    "divisors": "integers",
+    "divisors": "divisibility",
 }
 """What a verdict's methods are called in an explanation."""
 
@@ -169,11 +169,11 @@ class _Explanation:
         at = found.values if found is not None else claim.verdict.witness or {}
         values = ", ".join(f"{name} = {value}" for name, value in at.items()) or "every binding"
         yield "witness", f"{values} ({'the smallest' if found is not None and found.smallest else 'no smaller one was found'})"
+        if statement.sign == "|":
+            yield "there", f"the quotient is {(statement.right / statement.left).evaluate(at)}"
+            return
         left, right = statement.left.evaluate(at), statement.right.evaluate(at)
-        yield (
-            "there",
-            f"{right / left} is not whole" if statement.sign == "|" else f"it is {left}, expected {_BOUND[statement.sign]}{right}",
-        )
+        yield "there", f"it is {left}, expected {_BOUND[statement.sign]}{right}"
 
     # --- places
 
@@ -213,7 +213,7 @@ def _subject(claim: Claim) -> str:
     """What the claim is of; with the operation's name, where the words do not have it."""
     properties = claim.operation.properties if claim.operation is not None else {}
     name = next((properties[field].text.strip('"@') for field in ("task", "sym_name", "layer") if field in properties), "")
-    return claim.what if name in claim.what else f"{claim.what} of '{name}'"
+    return claim.what if name in claim.what else f"{claim.what}, at '{name}'"
 
 
 def _at_sight(statement: Statement) -> str:

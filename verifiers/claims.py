@@ -36,11 +36,11 @@ class Statement:
         Raises:
             ExpressionError: a side has no value there.
         """
+        if self.sign == "|":
+            return (self.right / self.left).evaluate(values).denominator != 1
         left, right = self.left.evaluate(values), self.right.evaluate(values)
         if self.sign == "=":
             return left != right
-        if self.sign == "|":
-            return (right / left).denominator != 1
         return left < right if self.sign == ">=" else left <= right
 
     def smallest_witness(self, facts: Facts) -> Witness | None:
