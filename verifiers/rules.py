@@ -45,11 +45,13 @@ class Findings:
 
     def equal(self, rule: str, operation: Operation, what: str, found: Expr, expected: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the two expressions are proved equal for every admissible binding."""
-        self._compare(rule, operation, what, found, "=", expected, notes)
+        if found is not expected or self.claims is not None:
+            self._compare(rule, operation, what, found, "=", expected, notes)
 
     def at_least(self, rule: str, operation: Operation, what: str, found: Expr, bound: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the expression is proved to be at least the bound for every admissible binding."""
-        self._compare(rule, operation, what, found, ">=", bound, notes)
+        if found is not bound or self.claims is not None:
+            self._compare(rule, operation, what, found, ">=", bound, notes)
 
     def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number for every admissible binding."""
@@ -57,7 +59,7 @@ class Findings:
             verdict = self.integral.get(value)
             if verdict is None:
                 verdict = self.integral[value] = self.facts.integral(value)
-            if verdict.proved and not self.listening:
+            if verdict.proved and self.claims is None:
                 continue
             what = f"the work '{name}' of '{task}'"
             help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
@@ -76,7 +78,7 @@ class Findings:
     def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
         """Refuse with the message unless a value has the type: the same shards, and sizes that are proved equal."""
         found = value.type
-        if found is expected and not self.listening:
+        if found is expected and self.claims is None:
             return
         message = f"{message}: {found.text}"
         help = note(f"expected {expected.text}")
@@ -102,8 +104,6 @@ class Findings:
     def _compare(
         self, rule: str, operation: Operation, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
     ) -> None:
-        if found is expected and not self.listening:
-            return
         statement = Statement(found, sign, expected)
         verdict = statement.decide(self.facts)
         if verdict.proved:
