@@ -53,6 +53,7 @@ class _Explanation:
             found = _source_of(module)
             path = os.fsencode(found.name).decode("latin-1") if found is not None else ""
             yield f"{name}  {level_of(module)}  {path}".rstrip()
+            yield from _wrapped("        ", _contents(module))
         yield "Both are sound by themselves, by the rules of bp and of their levels; what follows is the boundary."
         yield from self._open("refuted")
         yield from self._open("unknown")
@@ -188,6 +189,12 @@ class _Explanation:
 
 
 _BOUND = {"=": "", ">=": "at least ", ">": "more than "}
+
+
+def _contents(module: Operation) -> str:
+    """How many operations of each kind the rules range over: `dist.block, 7 dist.compute`."""
+    count = Counter(o.name for o in module.walk() if o.name.partition(".")[0] not in ("bp", "bind", "builtin"))
+    return ", ".join(f"{number} {name}" if number > 1 else name for name, number in count.items())
 
 
 def _source_of(module: Operation) -> Source | None:
