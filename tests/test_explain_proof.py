@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -180,6 +183,22 @@ def test_without_a_relation_the_claims_that_need_it_are_not_proved(relation: str
     assert sum(not claim.statement.decide(facts).proved for claim in claims) == needed
     assert all(claim.verdict.proved for claim in fewer) == (needed == 0)
     assert re.search(rf"{re.escape(relation)} .* needed by {needed} claim", whole) or needed == 0
+
+
+def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Claims are made in the order of the modules, whatever the seed of hashes."""
+    source, target = tmp_path / "source.bpir", tmp_path / "target.bpir"
+    source.write_text(print_module(example("transformer_block")).replace("bp.symbols ", "bp.symbols D, "))
+    options = "tensor=t data=D optimizer_sharding"
+    target.write_text(print_module(run(read(source.read_text()), f"distribute-training{{{options}}}")))
+    command = [sys.executable, "-c", "import sys; from bpir.tools.bp_verify import main; sys.exit(main(sys.argv[1:]))"]
+    texts = {
+        subprocess.run(
+            [*command, "--explain", source, target], env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, check=True
+        ).stdout
+        for seed in ("0", "1", "2", "3", "4")
+    }
+    assert len(texts) == 1
 
 
 CASES = [("transformer_block", ""), ("gpt3_175b", ""), ("transformer_block", "training")]

@@ -43,7 +43,7 @@ class BlockTrace:
         self.layers = {layer_of(o): o for o in model.body if isinstance(o.declaration, ModelOperation)}
         self.meanings: dict[Value, Meaning] = {}
         self.views: dict[str, LayerView] = {}
-        self.weights: set[Expr] = set()
+        self.weights: dict[Expr, None] = {}  # in the order of the layers
         self.tasks: dict[tuple[str, str], Operation] = {}
         self.borders: dict[str, Value] = {}
         self.reduced: list[TensorType] = []  # the values that collectives sum
@@ -154,7 +154,7 @@ class BlockTrace:
             self.views.setdefault(layer, view)
             weights = rule.weights(view.local)
             if weights is not ZERO:
-                self.weights.add(weights)
+                self.weights[weights] = None
             self._numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
 
     def _operand_type(self, operation: Operation, source: Value) -> TensorType:
