@@ -267,6 +267,9 @@ def test_plans_and_concrete_plans_are_explained() -> None:
     text, claims, _ = explained(plan, run(plan, "bind-queue"))
     assert "bind-queue.R16  what the target's dialect says is the canonical construction" in text
     assert len(claims) > 50
+    check = verifier(plan, run(plan, "bind-queue"), [])
+    check.findings.prefix = "bind-tape"  # a kind of target that nothing documents has the rules of binding
+    assert "bind-tape.R1  every command comes from a task" in explanation(plan, plan, check, [])
 
 
 def test_nobody_listens_without_the_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

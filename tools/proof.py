@@ -92,11 +92,13 @@ class _Explanation:
 
     def _rules(self) -> Iterator[str]:
         prefix = self.findings.prefix
-        texts = {label.rpartition(".")[2]: text for label, text in documentation.rules().items() if label.startswith(f"{prefix}.")}
+        known = documentation.rules()
+        owner = prefix if f"{prefix}.R1" in known else "bind-queue"  # the rules of binding are the same for every kind of target
+        texts = {label.rpartition(".")[2]: text for label, text in known.items() if label.startswith(f"{owner}.")}
         refused = Counter(rule for rule, _ in self.findings.unstated)
         for rule in dict.fromkeys((*texts, *(c.rule for c in self.claims), *refused)):
             yield ""
-            yield from _wrapped(f"{prefix}.{rule}  ", texts.get(rule, "(of a target's dialect)"))
+            yield from _wrapped(f"{prefix}.{rule}  ", texts.get(rule, "(not documented)"))
             mine = [claim for claim in self.claims if claim.rule == rule]
             yield from self._rule(mine, refused[rule])
 
@@ -233,9 +235,10 @@ def _at_sight(statement: Statement) -> str:
 
 
 def _how(proof: Proof) -> str:
+    facts = ", ".join(map(_spelt, proof.facts))
     if proof.method == "declared":
-        return "as assumed"
-    return f"by {METHODS[proof.method]}" + (f" under {', '.join(map(_spelt, proof.facts))}" if proof.facts else "")
+        return f"as assumed: {facts}"
+    return f"by {METHODS[proof.method]}" + (f" under {facts}" if facts else "")
 
 
 def _stated(statement: Statement, how: str) -> Iterator[str]:
@@ -250,7 +253,7 @@ def _stated(statement: Statement, how: str) -> Iterator[str]:
 
 def _wrapped(head: str, text: str) -> list[str]:
     """The text behind its head, its further lines indented as its first."""
-    text = "".join(f"\\{ord(c):02X}" if c < " " else c for c in text)
+    text = "".join(f"\\{ord(c):02X}" if c < " " or c == "\x7f" else c for c in text)
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)
 
 
