@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+IMPLEMENTED = ("adam", "all_reduce", "elementwise", "fork", "fused_attention", "matrix_multiply", "normalization", "softmax")
 SYMBOLS = ("B", "S", "H", "F", "h", "d", "t", "e")
 
 
@@ -25,11 +26,14 @@ def generic(count: int, distinct: bool) -> str:
 
 
 def model(layers: int) -> str:
-    """A block of `layers` Transformer layers in custom form: about 24 tasks of training each."""
+    """A block of `layers` Transformer layers in custom form: 51 tasks of training each."""
     out = [
         "module @repeated {",
         "  bp.symbols B, S, H, F, h, d, t, e where t | h, t | F, t | H",
         "  bind.strategy @tp {tensor = t, communication = all_reduce, recompute = none}",
+        "  bind.deployment @node {devices = t}",
+        "  bind.target @machine queue {abi = 1, alignment = 64}",
+        f"    implements {{{', '.join(f'{name} = {chr(34)}m.{name}{chr(34)}' for name in IMPLEMENTED)}}}",
         "  model.block @block(%x0: !bp.tensor<B x S x H, e>) {",
     ]
     for layer in range(layers):

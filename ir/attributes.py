@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar, cast
+from functools import cache, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -18,20 +20,28 @@ T = TypeVar("T")
 class Interned(type):
     """Makes one object per class and field values: equal values are the same object.
 
-    Classes are called with positional arguments that are hashable (interned attributes, strings, integers, tuples).
+    Classes are called with positional arguments that are hashable (interned attributes, strings, integers, tuples). A call is a lookup in
+    a table of the class, by the interpreter's own cache and without a frame of Python: nearly all calls find what they make.
     """
 
-    _pool: dict[tuple[Any, ...], Any] = {}  # noqa: RUF012
+    if TYPE_CHECKING:
 
-    def __call__(cls: type[T], *args: Any) -> T:
-        fields = cls.__attrs_attrs__  # type: ignore[attr-defined]
-        if len(args) < len(fields):
-            args += tuple(field.default for field in fields[len(args) :])
-        key = (cls, *args)
-        found = Interned._pool.get(key)
-        if found is None:
-            found = Interned._pool.setdefault(key, super().__call__(*args))  # type: ignore[misc]
-        return cast(T, found)
+        def __call__(cls: type[T], *args: Any) -> T: ...
+
+    else:
+        __call__ = property(attrgetter("_interned"))
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        cls._interned = cache(partial(_make, cls))
+
+
+def _make(cls: Any, *args: Any) -> Any:
+    """A new object; the one of all fields, where the last are left out."""
+    fields = cls.__attrs_attrs__
+    if len(args) < len(fields):
+        return cls(*args, *(field.default for field in fields[len(args) :]))
+    return type.__call__(cls, *args)
 
 
 class Attribute(metaclass=Interned):
@@ -91,6 +101,8 @@ _PRINTABLE = {c: chr(c) for c in range(0x20, 0x7F)} | {ord("\\"): "\\\\", ord('"
 
 def quoted(text: str) -> str:
     """A string (latin-1 bytes) in MLIR's spelling: printable ASCII as it is, every other byte `\\XX`."""
+    if _PLAIN.fullmatch(text):
+        return f'"{text}"'
     return '"' + "".join(_PRINTABLE.get(ord(c)) or f"\\{ord(c):02X}" for c in text) + '"'
 
 
@@ -99,6 +111,7 @@ def is_bare_word(text: str) -> bool:
     return _BARE_WORD.fullmatch(text) is not None
 
 
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _BARE_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
@@ -113,6 +126,10 @@ class StringAttr(Attribute):
 
     value: str
     type: Type | None = None
+
+    @property
+    def text(self) -> str:
+        return quoted(self.value) if self.type is None else render(self)
 
     def pieces(self) -> Iterable[str | Attribute]:
         yield quoted(self.value)
@@ -174,8 +191,13 @@ class SymbolRefAttr(Attribute):
     def root(self) -> str:
         return self.path[0]
 
+    @property
+    def text(self) -> str:
+        path = self.path
+        return symbol_text(path[0]) if len(path) == 1 else "::".join(map(symbol_text, path))
+
     def pieces(self) -> Iterable[str | Attribute]:
-        return ("::".join(symbol_text(name) for name in self.path),)
+        return (self.text,)
 
 
 @attrs.frozen(eq=False)

@@ -19,14 +19,13 @@ from bpir.ir.expression_atoms import (
     TERMS,
     Atom,
     ExpressionError,
-    Monomial,
     monomial,
     node_atom,
     power,
     refuse,
     symbol_atom,
 )
-from bpir.ir.expression_bounds import integral, lower_bound, nonnegative, positive
+from bpir.ir.expression_bounds import integral, lower_bound, nonnegative, positive, whole
 from bpir.ir.expression_core import (
     ONE,
     ZERO,
@@ -305,12 +304,8 @@ def _integral_part(above: Terms, below: Terms) -> Expr:
         quotient = multiply({inverted: normal(Fraction(1, c))}, above)
     else:
         quotient, _ = divide(above, below)
-    whole: Terms = {m: c.__floor__() for m, c in quotient.items() if _is_integral(m)}
-    return intern(clean(whole))
-
-
-def _is_integral(m: Monomial) -> bool:
-    return all(n > 0 and atom.integral for atom, n in m.factors)
+    kept: Terms = {m: c.__floor__() for m, c in quotient.items() if whole(m)}
+    return intern(clean(kept))
 
 
 def _single_node(kind: str, above: Expr) -> Atom | None:

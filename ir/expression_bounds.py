@@ -13,11 +13,16 @@ _SHIFTED_TERMS = 400  # terms that shifting the symbols may produce
 _BOUND_BITS = 4_000  # bits of a lower bound; a larger one is replaced by a smaller number, which is a bound too
 
 
-def integral(expr: Expr) -> bool:
-    """Whether the form shows that every value is an integer."""
+def integral(expr: Expr, divisor: int = 1) -> bool:
+    """Whether the form shows that every value is an integer, and a multiple of the divisor."""
     return expr.denominator is None and all(
-        type(c) is int and all(n > 0 and atom.integral for atom, n in m.factors) for m, c in expr.terms.items()
+        type(c) is int and c % divisor == 0 and whole(m) for m, c in expr.terms.items()
     )
+
+
+def whole(m: Monomial) -> bool:
+    """Whether the monomial's every value is an integer."""
+    return all(n > 0 and atom.integral for atom, n in m.factors)
 
 
 def positive(expr: Expr) -> bool:

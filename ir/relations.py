@@ -19,6 +19,7 @@ import attrs
 
 from bpir.ir.expression import ONE, Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
+from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
 from bpir.ir.relations_proof import (
@@ -166,6 +167,8 @@ class Facts:
 
     def integral(self, a: Expr) -> Verdict:
         """Whether the value is an integer."""
+        if integral(a) and self._system.contradiction is None:
+            return proved("divisors")
         by_system = self._enter(a)
         if isinstance(by_system, Verdict):
             return by_system
@@ -184,6 +187,9 @@ class Facts:
         Raises:
             ExpressionError: `a` is zero.
         """
+        divisor = a.integer
+        if divisor and integral(b, divisor) and self._system.contradiction is None:
+            return proved("divisors")
         return self.integral(b / a)
 
     def _order(self, a: Expr, b: Expr, strict: bool) -> Verdict:

@@ -9,7 +9,7 @@ from math import prod
 
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
-from bpir.ir.expression_bounds import integral, nonnegative, positive
+from bpir.ir.expression_bounds import integral, nonnegative, positive, whole
 from bpir.ir.expression_core import intern
 from bpir.ir.expression_values import Substitution
 from bpir.ir.relations_system import System, with_fresh_excess
@@ -44,7 +44,7 @@ def _term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
 
 
 def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
-    if c.denominator == 1 and all(n > 0 and atom.integral for atom, n in m.factors):
+    if c.denominator == 1 and whole(m):
         return True
     if not left:
         return False

@@ -15,8 +15,9 @@ expanded into 2^k alternatives.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, ClassVar
 
 import attrs
 
@@ -41,6 +42,10 @@ def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
+Check = tuple[type[Attribute] | None, Callable[[Attribute], str]]
+"""A class of which every attribute is right, if there is one, and what an attribute should be: empty if it is."""
+
+
 class Part:
     """One part of a custom form."""
 
@@ -60,9 +65,9 @@ class Part:
         """The properties that this part sets."""
         return ()
 
-    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
-        """The properties of this part that are not what it sets, each with what is expected: generic form can say anything."""
-        return ()
+    def checks(self) -> Mapping[str, Check]:
+        """What judges the properties that this part sets: generic form can say anything."""
+        return {}
 
 
 def alternative(rule: str, text: str, action: Action, optional: bool = False) -> Fragment:
@@ -75,15 +80,12 @@ def alternative(rule: str, text: str, action: Action, optional: bool = False) ->
     return Fragment(rules, actions)
 
 
-_RIGHT: set[tuple[Part, Attribute]] = set()
-"""Attributes that a part was found to take: they are interned, and the same ones come thousands of times."""
-
-
 @attrs.frozen(eq=False)
 class Property(Part):
     """A part that sets one property to an attribute; subclasses say how it is spelled."""
 
     name: str
+    exact: ClassVar[type[Attribute] | None] = None  # every attribute of this class is right
 
     def names(self) -> tuple[str, ...]:
         return (self.name,)
@@ -102,15 +104,8 @@ class Property(Part):
         """The custom spelling of the attribute."""
         raise NotImplementedError
 
-    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
-        attribute = properties.get(self.name)
-        if attribute is None or (self, attribute) in _RIGHT:
-            return ()
-        expected = self.expected(attribute)
-        if expected:
-            return ((self.name, expected),)
-        _RIGHT.add((self, attribute))
-        return ()
+    def checks(self) -> Mapping[str, Check]:
+        return {self.name: (self.exact, self.expected)}
 
     def expected(self, attribute: Attribute) -> str:
         """What the attribute should be; empty if it is."""
@@ -126,6 +121,7 @@ class _String(Property):
 class SymbolName(_String):
     """`@name`: the symbol that the operation defines."""
 
+    exact = StringAttr
     name: str = "sym_name"
     optional: bool = False
 
@@ -142,6 +138,8 @@ class SymbolName(_String):
 class Reference(Property):
     """`@name`: a symbol defined elsewhere."""
 
+    exact = SymbolRefAttr
+
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "symbol_ref", _first)
 
@@ -155,6 +153,8 @@ class Reference(Property):
 @attrs.frozen(eq=False)
 class Text(_String):
     """`"text"`"""
+
+    exact = StringAttr
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "string", lambda c, v, s: StringAttr(v[0]))
@@ -260,6 +260,7 @@ class Body(Property):
         return expected_body(attribute, self.start)
 
 
+@cache
 def expected_body(attribute: Attribute, start: str) -> str:
     """What an attribute should be whose body the start symbol parses; empty if it is."""
     names = [name for name, symbol in ATTRIBUTE_BODIES.items() if symbol == start]
@@ -292,15 +293,20 @@ class Clause(Part):
             for part, item in zip(self.parts, value, strict=True):
                 part.read(item, draft)
 
-    def wrong(self, properties: Mapping[str, Attribute]) -> Iterable[tuple[str, str]]:
-        return [found for part in self.parts for found in part.wrong(properties)]
+    def checks(self) -> Mapping[str, Check]:
+        return {name: check for part in self.parts for name, check in part.checks().items()}
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
+        names = _names(self)
+        if self.optional and names and operation.properties.keys().isdisjoint(names):
+            return ()
         inner = [piece for part in self.parts for piece in part.pieces(operation)]
-        if inner or not self.optional:
-            yield "\n" if self.line else " "
-            yield self.keyword
-            yield from inner
+        return ["\n" if self.line else " ", self.keyword, *inner] if inner or not self.optional else ()
+
+
+@cache
+def _names(part: Part) -> tuple[str, ...]:
+    return part.names()
 
 
 @attrs.frozen(eq=False)
@@ -372,8 +378,9 @@ class EntryRegion(Part):
         yield operation.regions[0]
 
 
+@cache
 def references(attribute: Attribute | None) -> tuple[str, ...]:
-    """The root names of an array of symbol references."""
+    """The root names of an array of symbol references; each list is asked for by pass after pass."""
     if not isinstance(attribute, ArrayAttr):
         return ()
     return tuple(v.root for v in attribute.values if isinstance(v, SymbolRefAttr))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Local, ModelOperation, free_name, group_of, layer_of
+from bpir.dialects.model.base import Local, ModelOperation, free_name, group_of, layer_of, settings_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.decompose import origin_of
 from bpir.dialects.model.sharding import Regions, partial, whole
@@ -200,7 +200,7 @@ class Graph:
             first.append(flow not in seen)
             seen.add(flow)
         local = Local(
-            operation,
+            settings_of(operation) if rule is not None else (),
             tuple(f.type.local(self.mesh) for f in operands),
             tuple(t.local(self.mesh) for t in types),
             tuple(first),

@@ -157,7 +157,7 @@ class Tasks:
         """The layer's tensors with their shards, for the types of weights."""
         local = layer.view.local
         results = tuple(reduced(flow.type) for flow in layer.results)
-        return Local(local.operation, tuple(flow.type for flow in layer.operands), results, local.first_use)
+        return Local(local.settings, tuple(flow.type for flow in layer.operands), results, local.first_use)
 
     def _gradient_type(self, layer: Layer, flow: Flow) -> TensorType:
         """The gradient of an operand has its type; behind the entry of a region it is a partial sum."""

@@ -16,7 +16,7 @@ from support_training import block as training
 from bpir.dialects.bp import TensorType, Work, product
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.model.base import Elementwise, Local, ModelOperation, feature_dims, token_dims
+from bpir.dialects.model.base import Elementwise, Local, ModelOperation, feature_dims, settings_of, token_dims
 from bpir.dialects.model.conventions import Choices, LayerView, Standard
 from bpir.dialects.plan import expr_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.declaration import DECLARATIONS
@@ -415,7 +415,7 @@ def rule_works(operation: Operation, sizes: Mapping[str, Expr], fused: bool = Fa
     types = [v.type for v in (*operation.operands, *operation.results)]
     tensors = [type for type in types if isinstance(type, TensorType)]
     count = len(operation.operands)
-    local = Local(operation, tuple(tensors[:count]), tuple(tensors[count:]), (True,) * count)
+    local = Local(settings_of(operation), tuple(tensors[:count]), tuple(tensors[count:]), (True,) * count)
     view = LayerView(operation.name.partition(".")[2], rule, local)
     convention = Standard(choices(fused))
     room = list(rule.workspace(local))

@@ -100,7 +100,9 @@ def test_every_work_rule_has_an_equation() -> None:
 
 def forget() -> None:
     """Ask passes and work rules anew."""
-    for function in MEANINGS.values():
+    rules = [type(declaration) for declaration in DECLARATIONS.values()]
+    owners = {owner for rule in (*rules, *conventions.CONVENTIONS.values()) for owner in rule.__mro__}
+    for function in (*MEANINGS.values(), *(method for owner in owners for method in vars(owner).values())):
         getattr(function, "cache_clear", lambda: None)()
 
 

@@ -48,7 +48,7 @@ def collect(module: Operation) -> Report:
 
 
 def _parameters(module: Operation) -> dict[str, Expr]:
-    from bpir.dialects.model.base import Local, ModelOperation, layer_of
+    from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
     from bpir.dialects.model.macro import expand
 
     found: dict[str, Expr] = {}
@@ -62,7 +62,7 @@ def _parameters(module: Operation) -> dict[str, Expr]:
                 continue
             tensors = tuple(t for t in types if isinstance(t, TensorType))
             count = len(operation.operands)
-            weights = rule.weights(Local(operation, tensors[:count], tensors[count:], (True,) * count))
+            weights = rule.weights(Local(settings_of(operation), tensors[:count], tensors[count:], (True,) * count))
             if weights is not ZERO:
                 found[layer_of(operation)] = found.get(layer_of(operation), ZERO) + weights
     return found

@@ -49,6 +49,7 @@ class Binding:
         self.kind = text_of(self.machine, "kind") if self.machine is not None else "target"
         self.table = symbol_table(target)
         self.findings = Findings(f"bind-{self.kind}", self.table.facts, claims)
+        self.implements = implementations_of(self.machine) if self.machine is not None else {}
         self.commands = [o for o in bound if is_command(o)]
         self.bindings = [o for o in bound if o.name == "concrete.buffer"]
         self.operations = bound
@@ -126,7 +127,7 @@ class Binding:
 
     def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
         assert self.machine is not None
-        expected = implementation(task, implementations_of(self.machine)) if wanted in IMPLEMENTED else None
+        expected = implementation(task, self.implements) if wanted in IMPLEMENTED else None
         found = text_of(command, "implementation") or None
         if found != expected or (wanted in IMPLEMENTED and expected is None):
             ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))

@@ -9,9 +9,9 @@ from bpir.dialects.concrete.contract import rounded_up
 from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
-from bpir.ir.attributes import SymbolRefAttr
+from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
-from bpir.ir.expression import constant
+from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references
 from bpir.verifiers.capacity import verify_capacity
@@ -19,12 +19,12 @@ from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 _SYMBOLS = {
-    "target": ("bind.target",),
-    "deployment": ("bind.deployment",),
-    "devices": ("concrete.devices",),
-    "region": ("concrete.region",),
-    "reads": ("concrete.buffer",),
-    "writes": ("concrete.buffer",),
+    "target": "bind.target",
+    "deployment": "bind.deployment",
+    "devices": "concrete.devices",
+    "region": "concrete.region",
+    "reads": "concrete.buffer",
+    "writes": "concrete.buffer",
 }
 """What the references of the envelope may name; `after`, and those of a target's dialect, name commands."""
 
@@ -78,7 +78,8 @@ class _Structure:
         return kind
 
     def _references(self, kind: str) -> None:
-        commands = {symbol_of(c): c for c in self.commands}
+        known_as = {what: {name for name, o in self.named.items() if o.name == what} for what in _SYMBOLS.values()}
+        known_as["command"] = {symbol_of(c) for c in self.commands}
         for operation in self.operations:
             dialect = operation.name.partition(".")[0]
             if dialect in ("bp", "bind"):
@@ -88,14 +89,19 @@ class _Structure:
                 self.findings.refuse("R7", operation, message)
                 continue
             for name, attribute in operation.properties.items():
-                used = (attribute.root,) if isinstance(attribute, SymbolRefAttr) else references(attribute)
-                expected = _SYMBOLS.get(name) if dialect == "concrete" else None
-                known = {n for n, o in self.named.items() if o.name in expected} if expected else set(commands)
-                what = expected[0] if expected else "command"
-                for symbol in used:
+                if isinstance(attribute, SymbolRefAttr):
+                    used: tuple[str, ...] = (attribute.root,)
+                elif isinstance(attribute, ArrayAttr):
+                    used = references(attribute)
+                else:
+                    continue
+                what = _SYMBOLS.get(name, "command") if dialect == "concrete" else "command"
+                known = known_as[what]
+                once = set(used)
+                for symbol in used if not once <= known else ():
                     if symbol not in known:
                         self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
-                if len(set(used)) != len(used) and dialect == "concrete":
+                if len(once) != len(used) and dialect == "concrete":
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
 
     def _order(self) -> None:
@@ -160,19 +166,30 @@ class _Structure:
     def _disjoint(self, held: Sequence[Operation]) -> None:
         """Each buffer begins where the one before ends, or later; the first not below 0, and none is of negative size.
 
-        An offset that is an end rounded up to a multiple is not below that end; others are compared.
+        An offset that is an end rounded up to a multiple is not below that end; others are compared. A layer's sizes and distances come
+        again with every layer: each pair of them is judged once.
         """
+        sizes: set[Expr] = set()
+        apart: set[tuple[Expr, Expr]] = set()
         for index, buffer in enumerate(held):
             offset, size = expr_of(buffer, "offset"), expr_of(buffer, "size")
-            self.findings.at_least("R4", buffer, f"the size of @{symbol_of(buffer)}", size, constant(0))
+            known = len(self.findings.diagnostics)
+            if size not in sizes:
+                self.findings.at_least("R4", buffer, f"the size of @{symbol_of(buffer)}", size, constant(0))
             if index == 0:
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, constant(0))
                 continue
             before = held[index - 1]
-            end = expr_of(before, "offset") + expr_of(before, "size")
-            if not any(offset is rounded_up(end, number_of(buffer, "alignment") << more) for more in range(_DOUBLINGS)):
+            begin, taken = expr_of(before, "offset"), expr_of(before, "size")
+            pair = (offset - begin, taken)
+            end = begin + taken
+            aligned = number_of(buffer, "alignment")
+            if pair not in apart and not any(offset is rounded_up(end, aligned << more) for more in range(_DOUBLINGS)):
                 where = note(f"@{symbol_of(before)} ends at {end.text}", before.span)
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
+            if len(self.findings.diagnostics) == known:
+                apart.add(pair)
+                sizes.add(size)
 
     # --- the target
 

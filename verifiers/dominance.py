@@ -6,14 +6,16 @@ that cannot be reached from the entry are not checked, as in LLVM.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bpir.ir.declaration import Report
 from bpir.ir.operation import Block, Operation, Region, Value
 
 
-def check_dominance(module: Operation, report: Report) -> None:
-    """Report each operand that does not dominate its use."""
+def check_dominance(operations: Iterable[Operation], report: Report) -> None:
+    """Report each operand that does not dominate its use; the operations are a whole module's."""
     checker = _Dominance()
-    for operation in module.walk():
+    for operation in operations:
         for index, operand in enumerate(operation.operands):
             if not checker.dominates(operand, operation):
                 notes = (report.note(operand.owner, "it is defined here"),) if isinstance(operand.owner, Operation) else ()

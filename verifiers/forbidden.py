@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from bpir.dialects.bp import TensorType
-from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, SymbolRefAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import EXTENSION_LEVELS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
@@ -60,24 +61,27 @@ FORBIDDEN = {
 }
 
 
-def verify(module: Operation) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
     F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots,
     underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.
     """
     found: list[Diagnostic] = []
-    for operation in module.walk():
+    of_module = level_of(module)
+    judged: dict[tuple[str, str, Attribute, bool], list[str]] = {}
+    for operation in operations:
         level = operation.name.partition(".")[0]
         properties = operation.properties
         if level in ("builtin", "bp", "bind"):  # an input of a derivation may say what the level may not; its attributes may not
-            level, properties = level_of(module), {}
+            level, properties = of_module, {}
         own = _own_names(operation.declaration)
-        for name, value in properties.items():
-            if name not in own or _may_say(value):
-                found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, False))
-        for name, value in operation.attributes.items():
-            found.extend(error(message, operation.span) for message in _judge(operation, level, name, value, True))
+        said = [(n, v, False) for n, v in properties.items() if n not in own or (type(v) in _SAYING and _may_say(v))]
+        for name, value, free in [*said, *((n, v, True) for n, v in operation.attributes.items())]:
+            key = (operation.name, name, value, free)
+            if key not in judged:
+                judged[key] = _judge(operation, level, name, value, free)
+            found.extend(error(message, operation.span) for message in judged[key])
         if level == "model":
             found.extend(_sharded(operation))
     return found
@@ -101,10 +105,14 @@ def _sharded(operation: Operation) -> list[Diagnostic]:
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
+_SAYING = frozenset((ArrayAttr, DictAttr))
+_MUTE = frozenset((SymbolRefAttr, IntegerAttr))
+
+
 def _may_say(value: Attribute) -> bool:
     """Whether a declared property can say anything: the many others are names, lists of references, and numbers."""
     if isinstance(value, ArrayAttr):
-        return any(type(item) is not SymbolRefAttr for item in value.values)
+        return not _MUTE.issuperset(map(type, value.values))
     return isinstance(value, DictAttr)
 
 

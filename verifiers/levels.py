@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
@@ -21,15 +21,20 @@ def level_of_dialect(name: str) -> str:
     return _LEVEL_OF_DIALECT.get(name) or EXTENSION_LEVELS.get(name, "")
 
 
-def top_level(module: Operation) -> Iterator[Operation]:
+def top_level(module: Operation) -> Sequence[Operation]:
     """The operations of the module that stand in no other operation than modules."""
-    stack = list(reversed(module.body))
+    body = module.body
+    if not any(operation.name == "builtin.module" for operation in body):
+        return body
+    found: list[Operation] = []
+    stack = list(reversed(body))
     while stack:
         operation = stack.pop()
         if operation.name == "builtin.module":
             stack.extend(reversed(operation.body))
         else:
-            yield operation
+            found.append(operation)
+    return found
 
 
 def place_of(module: Operation) -> Span | None:
@@ -46,9 +51,14 @@ def level_of(module: Operation) -> str:
     Raises:
         DiagnosticError: the module mixes levels.
     """
+    operations = top_level(module)
+    dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
+    levels = {level_of_dialect(dialect) for dialect in dialects} - {""}
+    if len(levels) <= 1:
+        return next(iter(levels), "")
     first: Operation | None = None
     found = ""
-    for operation in top_level(module):
+    for operation in operations:
         level = level_of_dialect(operation.name.partition(".")[0])
         if not level or level == found:
             continue

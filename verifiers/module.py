@@ -10,8 +10,9 @@ from bpir.verifiers import structure
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Every structural error: SSA and declarations first; places, symbols, forbidden information and levels if those are sound."""
-    found = structure.verify(module)
-    dialects = {operation.name.partition(".")[0] for operation in module.walk()}
+    operations = list(module.walk())
+    found = structure.verify(module, operations)
+    dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
     if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", *EXTENSION_LEVELS}:
         return found
     from bpir.verifiers import forbidden, placement, symbols
@@ -23,7 +24,7 @@ def verify(module: Operation) -> list[Diagnostic]:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
-    found = [*placement.verify(module), *symbols.verify(module), *forbidden.verify(module)]
+    found = [*placement.verify(module, operations), *symbols.verify(module, operations), *forbidden.verify(module, operations)]
     if "dist" in dialects:
         from bpir.verifiers import dist
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, error
@@ -17,16 +17,16 @@ _HOLDERS = {
 _IN_MODULES = frozenset(("model.block", "dist.block", "dist.mesh"))
 
 
-def verify(module: Operation) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
     """Operations that stand where their level is not read.
 
     P1 an operation stands in the block of its level, or in a module.
     """
-    return list(_misplaced(module))
+    return list(_misplaced(module, operations))
 
 
-def _misplaced(module: Operation) -> Iterable[Diagnostic]:
-    for operation in module.walk():
+def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[Diagnostic]:
+    for operation in operations:
         level = operation.name.partition(".")[0]
         expected = _MODULE if operation.name in _IN_MODULES or level in EXTENSION_LEVELS else _HOLDERS.get(level)
         if expected is None or operation.declaration is None or operation is module:

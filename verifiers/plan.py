@@ -9,6 +9,7 @@ from bpir.dialects.plan import live_of, names_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
+from bpir.ir.syntax import references
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
@@ -38,21 +39,31 @@ def verify(module: Operation) -> list[Diagnostic]:
     return findings.diagnostics
 
 
+_NAMED = {
+    "after": "task",
+    "tasks": "task",
+    "producers": "task",
+    "consumers": "task",
+    "reads": "buffer",
+    "writes": "buffer",
+}
+"""What the names of each list are."""
+
+
 def _references(findings: Findings, operations: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
+    named = {"task": tasks, "buffer": buffers}
     for operation in operations:
-        for field, known, what in (
-            ("after", tasks, "task"),
-            ("tasks", tasks, "task"),
-            ("producers", tasks, "task"),
-            ("consumers", tasks, "task"),
-            ("reads", buffers, "buffer"),
-            ("writes", buffers, "buffer"),
-        ):
-            names = names_of(operation, field)
-            for name in names:
-                if name not in known:
-                    findings.refuse("R1", operation, f"'{field}' names no {what}: @{name}{suggestion(name, known)}")
-            if len(set(names)) != len(names):
+        for field, attribute in operation.properties.items():
+            what = _NAMED.get(field)
+            if what is None:
+                continue
+            names, known = references(attribute), named[what]
+            once = set(names)
+            if not once <= known.keys():
+                for name in names:
+                    if name not in known:
+                        findings.refuse("R1", operation, f"'{field}' names no {what}: @{name}{suggestion(name, known)}")
+            if len(once) != len(names):
                 findings.refuse("R1", operation, f"'{field}' names a {what} twice")
 
 

@@ -6,21 +6,24 @@ inferred ones. All errors are gathered, in the order of the text.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from bpir.ir.attributes import StringAttr
+from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
+from bpir.ir.syntax import Check, Part
 from bpir.verifiers.dominance import check_dominance
 
 
-def verify(module: Operation) -> list[Diagnostic]:
-    """Every structural error of a module, in the order of the text; none if it is well formed."""
+def verify(module: Operation, operations: Sequence[Operation] | None = None) -> list[Diagnostic]:
+    """Every structural error of a module, in the order of the text; none if it is well formed. `operations` are those of its walk."""
     report = Report()
-    for operation in module.walk():
+    operations = list(module.walk()) if operations is None else operations
+    for operation in operations:
         _check_operation(operation, report)
-    check_dominance(module, report)
+    check_dominance(operations, report)
     return sorted(report.diagnostics, key=lambda d: d.span.start if d.span is not None else -1)
 
 
@@ -37,17 +40,24 @@ def _check_operation(operation: Operation, report: Report) -> None:
     if declaration is None:
         return
     before = len(report.diagnostics)
-    for name in declaration.required:
-        if name not in operation.properties:
-            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
-    if declaration.syntax is not None:
-        known = _known(declaration)
-        for name in operation.properties:
-            if name not in known:
-                report.error(operation, f"'{operation.name}' has no property '{name}'{suggestion(name, known)}")
-    for part in declaration.syntax or ():
-        for name, expected in part.wrong(operation.properties):
-            report.error(operation, f"'{name}' of '{operation.name}' must be {expected}, not {operation.properties[name]}")
+    properties = operation.properties
+    required, checks = _expected(declaration)
+    if not required <= properties.keys():
+        for name in declaration.required:
+            if name not in properties:
+                report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    if checks is not None:
+        for name, attribute in properties.items():
+            check = checks.get(name)
+            if check is None:
+                report.error(operation, f"'{operation.name}' has no property '{name}'{suggestion(name, checks)}")
+                continue
+            exact, judge = check
+            if type(attribute) is exact:
+                continue
+            expected = judge(attribute)
+            if expected:
+                report.error(operation, f"'{name}' of '{operation.name}' must be {expected}, not {attribute}")
     if len(report.diagnostics) > before:
         return
     declaration.verify(operation, report)
@@ -60,10 +70,24 @@ def _check_operation(operation: Operation, report: Report) -> None:
 
 
 @cache
-def _known(declaration: OperationDeclaration) -> frozenset[str]:
-    """The properties that an operation may have."""
-    parts = declaration.syntax or ()
-    return frozenset((*declaration.required, *declaration.optional, *(name for part in parts for name in part.names())))
+def _expected(declaration: OperationDeclaration) -> tuple[frozenset[str], dict[str, Check] | None]:
+    """The properties that an operation must have; and for each that it may have, what judges it: None if it may have any."""
+    required = frozenset(declaration.required)
+    if declaration.syntax is None:
+        return required, None
+    checks: dict[str, Check] = dict.fromkeys((*declaration.required, *declaration.optional, *_names(declaration.syntax)), (None, _anything))
+    for part in declaration.syntax:
+        checks.update(part.checks())
+    return required, checks
+
+
+def _names(parts: Iterable[Part]) -> Iterator[str]:
+    for part in parts:
+        yield from part.names()
+
+
+def _anything(attribute: Attribute) -> str:
+    return ""
 
 
 def _check_region(operation: Operation, region: Region, report: Report) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
+from bpir.dialects.bp import PLAIN, SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
@@ -17,13 +17,14 @@ _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASC
 OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 
 
-def verify(module: Operation) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false.
 
     R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
     for the bound numbers, and some numbers satisfy them all.
     """
-    own = [o for o in module.walk() if o.name.partition(".")[0] in OWN_DIALECTS or o.name.partition(".")[0] in EXTENSION_LEVELS]
+    ours = {name for name in {o.name for o in operations} if name.partition(".")[0] in (*OWN_DIALECTS, *EXTENSION_LEVELS)}
+    own = [o for o in operations if o.name in ours]
     if not own:
         return []
     found: list[Diagnostic] = []
@@ -33,7 +34,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     for operation in own:
         undeclared: dict[str, None] = {}
         for attribute in _attributes(operation):
-            if attribute not in checked:
+            if type(attribute) not in PLAIN and attribute not in checked:
                 names = {n for e in expressions_in(attribute) for n in e.symbols if n not in declared}
                 undeclared.update(dict.fromkeys(sorted(names)))
                 if not names:
@@ -49,14 +50,10 @@ def verify(module: Operation) -> list[Diagnostic]:
 
 
 def _attributes(operation: Operation) -> Iterable[Attribute]:
-    yield from operation.properties.values()
-    yield from operation.attributes.values()
-    for value in operation.results:
-        yield value.type
-    for region in operation.regions:
-        for block in region.blocks:
-            for argument in block.arguments:
-                yield argument.type
+    found: list[Attribute] = [*operation.properties.values(), *operation.attributes.values()]
+    found += [value.type for value in operation.results]
+    found += [argument.type for region in operation.regions for block in region.blocks for argument in block.arguments]
+    return found
 
 
 def _place(operation: Operation, name: str) -> Span | None:

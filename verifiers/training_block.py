@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import Local, ModelOperation, layer_of
+from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.dialects.model.decompose import origin_of
 from bpir.dialects.model.sharding import Regions, partial, reduced, whole
@@ -187,7 +187,7 @@ class BlockTrace:
         if [len(t.dims) for t in tensors] != ranks:
             return None
         count = len(task.operands)
-        return LayerView(dist.kind_of(task), rule, Local(operation, tensors[:count], tensors[count:], tuple(first)))
+        return LayerView(dist.kind_of(task), rule, Local(settings_of(operation), tensors[:count], tensors[count:], tuple(first)))
 
     def _collective(self, task: Operation, phase: str) -> None:
         """A collective stands at a border of a region; it changes how a value lies on the mesh, never what it means.
@@ -226,7 +226,7 @@ class BlockTrace:
         self._type(task, task.results[0], self.expected(value) if summed else whole(self.expected(value)))
         self.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
         sides = (result, operand) if backward else (operand, result)
-        local = Local(task, (sides[0].local(self.mesh),), (sides[1].local(self.mesh),), (True,))
+        local = Local((), (sides[0].local(self.mesh),), (sides[1].local(self.mesh),), (True,))
         view = LayerView("output_collective" if summed != backward else "input_collective", None, local)
         self.views.setdefault(self._layer(task), view)
         self.borders.setdefault(self._layer(task), value)
@@ -308,7 +308,7 @@ class BlockTrace:
         self._type(task, task.results[0], first)
         self._gradient(task.results[0], value, uses)
         part = first.local(self.mesh)
-        view = LayerView("fork", None, Local(task, (part,), (part,), (True,)), len(task.operands))
+        view = LayerView("fork", None, Local((), (part,), (part,), (True,)), len(task.operands))
         self.views[self._layer(task)] = view
         if uses == self.needs.entering(value):
             self.entries.add(self._layer(task))
@@ -349,7 +349,7 @@ class BlockTrace:
         types = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
         tensors = tuple(reduced(t) for t in types if isinstance(t, TensorType))
         count = len(operation.operands)
-        expected = rule.weight_types(Local(operation, tensors[:count], tensors[count:], view.local.first_use))
+        expected = rule.weight_types(Local(view.local.settings, tensors[:count], tensors[count:], view.local.first_use))
         if self._results(task, list(expected), [Meaning(weight=(operation, i)) for i in range(len(expected))]):
             self._numbers(task, self.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 

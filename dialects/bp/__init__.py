@@ -3,6 +3,7 @@
 from bpir.dialects.bp.attributes import (
     COMPONENTS,
     NO_WORK,
+    PLAIN,
     ExprAttr,
     RelationAttr,
     Rewriting,
@@ -27,6 +28,7 @@ STARTS = ("bp_shape_body",)
 __all__ = [
     "COMPONENTS",
     "NO_WORK",
+    "PLAIN",
     "Assume",
     "Bind",
     "Bindings",

@@ -13,7 +13,11 @@ from bpir.ir.attributes import (
     ArrayAttr,
     Attribute,
     DictAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
     Type,
+    UnitAttr,
 )
 from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.relations import Relation
@@ -262,10 +266,22 @@ def rewrite_attribute(attribute: Attribute, rewrite: Rewriting) -> Attribute:
 def expressions_in(attribute: Attribute) -> Iterable[Expr]:
     """Every expression in the attribute, inside arrays and dictionaries too."""
     if isinstance(attribute, Symbolic):
-        yield from attribute.expressions()
-    elif isinstance(attribute, ArrayAttr):
-        for value in attribute.values:
-            yield from expressions_in(value)
-    elif isinstance(attribute, DictAttr):
-        for _, value in attribute.entries:
-            yield from expressions_in(value)
+        return attribute.expressions()
+    if type(attribute) in PLAIN:
+        return ()
+    found: list[Expr] = []
+    stack: list[Attribute] = [attribute]
+    while stack:
+        attribute = stack.pop()
+        if isinstance(attribute, Symbolic):
+            found.extend(attribute.expressions())
+        elif isinstance(attribute, ArrayAttr):
+            if not PLAIN.issuperset(map(type, attribute.values)):
+                stack.extend(reversed(attribute.values))
+        elif isinstance(attribute, DictAttr):
+            stack.extend(value for _, value in reversed(attribute.entries))
+    return found
+
+
+PLAIN = frozenset((SymbolRefAttr, StringAttr, IntegerAttr, UnitAttr))
+"""Attributes without expressions, by far the most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import attrs
 
@@ -19,7 +20,7 @@ from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class SymbolTable:
     """What the `bp` operations of a module say: the declared names, the relations, the bound numbers."""
 
@@ -28,12 +29,12 @@ class SymbolTable:
     bindings: Mapping[str, int]
     assumptions: tuple[Relation, ...]
 
-    @property
+    @cached_property
     def facts(self) -> Facts:
         """Everything: relations, assumptions and numbers."""
         return Facts((*self.relations, *self.assumptions), dict(self.bindings))
 
-    @property
+    @cached_property
     def declared_facts(self) -> Facts:
         """The declared relations alone."""
         return Facts(self.relations, {})

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import expressions_in
 from bpir.dialects.plan import text_of
-from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, dictionary
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
 from bpir.ir.expression import ZERO, Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import strings
+from bpir.ir.syntax import references, strings
 
 COMMAND_OF_KIND = {
     "compute": "launch",
@@ -38,10 +38,25 @@ def aligned(buffer: int, target: int) -> int:
 
 
 def offsets(sizes: Sequence[Expr], alignments: Sequence[int]) -> list[Expr]:
-    """`o_0 = 0`, `o_i = ceildiv(o_{i-1} + s_{i-1}, a_i)*a_i`: where each buffer begins, in bytes."""
+    """`o_0 = 0`, `o_i = ceildiv(o_{i-1} + s_{i-1}, a_i)*a_i`: where each buffer begins, in bytes.
+
+    Where `a_i` divides `a_{i-1}`, it divides `o_{i-1}`, and `o_i = o_{i-1} + ceildiv(s_{i-1}, a_i)*a_i`: only the size is rounded, and each
+    size but once.
+    """
     found: list[Expr] = []
+    rounded: dict[tuple[Expr, int], Expr] = {}
     for index, alignment in enumerate(alignments):
-        found.append(rounded_up(found[-1] + sizes[index - 1], alignment) if index else ZERO)
+        if index == 0:
+            found.append(ZERO)
+            continue
+        size = sizes[index - 1]
+        if alignments[index - 1] % alignment:
+            found.append(rounded_up(found[-1] + size, alignment))
+            continue
+        known = rounded.get((size, alignment))
+        if known is None:
+            known = rounded[size, alignment] = rounded_up(size, alignment)
+        found.append(found[-1] + known)
     return found
 
 
@@ -71,18 +86,24 @@ def plan_fingerprint(operations: Iterable[Operation]) -> str:
     plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
     rules compare them one by one.
     """
-    return _digest(
-        sorted(_generic(o.name, _structure(o.properties)) for o in operations if o.name in ("plan.task", "plan.buffer")),
-    )
+    return _digest(sorted(repr((o.name, _structure(o.properties))) for o in operations if o.name in ("plan.task", "plan.buffer")))
 
 
-def _structure(properties: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    kept = {k: v for k, v in properties.items() if k != "live" and not any(True for _ in expressions_in(v))}
-    return {k: _sorted(v) if k not in ("ranks", "alternatives") else v for k, v in kept.items()}
+_ORDERED = ("ranks", "alternatives")  # lists in which the order says something
 
 
-def _sorted(attribute: Attribute) -> Attribute:
-    return ArrayAttr(tuple(sorted(attribute.values, key=lambda v: v.text))) if isinstance(attribute, ArrayAttr) else attribute
+def _structure(properties: Mapping[str, Attribute]) -> list[tuple[str, str | list[str]]]:
+    """What the properties say, apart from numbers for symbols and lifetimes, in the order of their names."""
+    said: list[tuple[str, str | list[str]]] = []
+    for name, attribute in properties.items():
+        if isinstance(attribute, StringAttr):
+            said.append((name, attribute.value))
+        elif isinstance(attribute, ArrayAttr) and name != "live":
+            listed = list(references(attribute)) or [v.text for v in attribute.values]
+            said.append((name, listed if name in _ORDERED else sorted(listed)))
+        elif name != "live" and not any(True for _ in expressions_in(attribute)):
+            said.append((name, attribute.text))
+    return sorted(said)
 
 
 def _generic(name: str, properties: Mapping[str, Attribute]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from bpir.dialects import model as model
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
 from bpir.dialects.dist.parts import CollectiveAxes, Components, MeshAxes
-from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
+from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work, settings_of
 from bpir.ir.attributes import ArrayAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
@@ -397,4 +397,4 @@ def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> 
                 raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
         parts.append(type.local(mesh))
     count = len(operation.operands)
-    return Local(source, tuple(parts[:count]), tuple(parts[count:]), tuple(first))
+    return Local(settings_of(source), tuple(parts[:count]), tuple(parts[count:]), tuple(first))

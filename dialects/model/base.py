@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, ClassVar
 
 import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
-from bpir.ir.attributes import Attribute, StringAttr
+from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
@@ -19,17 +20,17 @@ TOKEN_RANK = 2
 """The leading token axes of every activation: the batch axis and the token axis."""
 
 
-@attrs.frozen
-class Local:
-    """One rank's part of an operation: what the work rules read.
+@attrs.frozen(eq=False)
+class Local(metaclass=Interned):
+    """One rank's part of an operation: what the work rules read. Layers that repeat have the same one.
 
     Attributes:
-        operation: the model operation, for its properties.
+        settings: what the operation says besides its operands and its layer (`settings_of`).
         operands, results: the local tensors (sizes divided by the mesh axes that shard them).
         first_use: for each operand whether it is the first use of its value ("every distinct operand is read once").
     """
 
-    operation: Operation
+    settings: tuple[tuple[str, Attribute], ...]
     operands: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
     first_use: tuple[bool, ...]
@@ -37,6 +38,25 @@ class Local:
     @property
     def distinct_operands(self) -> tuple[TensorType, ...]:
         return tuple(t for t, first in zip(self.operands, self.first_use, strict=True) if first)
+
+    def says(self, name: str) -> bool:
+        """Whether the operation has the property."""
+        return any(name == own for own, _ in self.settings)
+
+
+RULES = (
+    "weight_types",
+    "weights",
+    "operations",
+    "matmul_operations",
+    "forward",
+    "gradient_operations",
+    "weight_gradient_operations",
+    "gradient_matmul",
+    "weight_gradient_matmul",
+    "gradient_weights",
+)
+"""The rules of a model operation that are remembered: each is a function of the interned `Local` alone."""
 
 
 class ModelOperation(OperationDeclaration):
@@ -55,6 +75,12 @@ class ModelOperation(OperationDeclaration):
     gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the activation gradient reads: `operand 0`, `result 0`, `mask`
     weight_gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the weight gradient reads
     required: ClassVar[tuple[str, ...]] = ("layer",)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        for name in RULES:
+            if name in cls.__dict__:
+                setattr(cls, name, cache(cls.__dict__[name]))
+        super().__init_subclass__(**kwargs)
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
         """The dimensions that must not be sharded."""
@@ -167,6 +193,11 @@ def layer_of(operation: Operation) -> str:
     """The layer name that the file gave; empty for operations without one."""
     attribute = operation.properties.get("layer")
     return attribute.value if isinstance(attribute, StringAttr) else ""
+
+
+def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:
+    """What a model operation says besides its operands and its layer: `bias`, `features`, `context`."""
+    return tuple(item for item in operation.properties.items() if item[0] != "layer")
 
 
 def group_of(layer: str) -> str:

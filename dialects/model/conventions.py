@@ -6,12 +6,14 @@ its tasks costs and what the layer keeps in memory; which layers and tasks there
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
 import attrs
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
+from bpir.ir.attributes import Interned
 from bpir.ir.expression import ZERO, Expr, total
 
 
@@ -35,8 +37,8 @@ class Choices:
 
 
 @attrs.frozen(eq=False)
-class LayerView:
-    """One rank's view of a layer, for a convention.
+class LayerView(metaclass=Interned):
+    """One rank's view of a layer, for a convention. Layers that repeat have the same one.
 
     Attributes:
         kind: the model operation's name, `fork`, `input_collective` or `output_collective`.
@@ -77,7 +79,33 @@ class LayerView:
         return self.result if self.kind == "input_collective" else self.operand
 
 
-class Standard:
+ANSWERS = (
+    "forward",
+    "activation_gradient",
+    "weight_gradient",
+    "optimizer",
+    "weight_bytes",
+    "weight_gradient_bytes",
+    "weight_gradient_unsharded_bytes",
+    "optimizer_bytes",
+    "activation_gradient_bytes",
+    "output_bytes",
+    "kept",
+)
+"""The questions about a layer that a convention answers, one value each."""
+
+
+class Convention:
+    """What the tasks of a layer cost, and what it keeps: each a function of the interned view alone, so it is remembered."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        for name in ANSWERS:
+            if name in cls.__dict__:
+                setattr(cls, name, cache(cls.__dict__[name]))
+        super().__init_subclass__(**kwargs)
+
+
+class Standard(Convention):
     """The standard convention: every distinct operand is read once, every result written once, in every phase."""
 
     name: ClassVar[str] = "standard"

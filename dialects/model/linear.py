@@ -97,7 +97,7 @@ class Linear(ModelOperation):
 
     def weight_types(self, local: Local) -> tuple[TensorType, ...]:
         operand = local.operands[0]
-        biased = "bias" in local.operation.properties
+        biased = local.says("bias")
         found = []
         for result in local.results:
             dims = (*feature_dims(operand), *feature_dims(result))
@@ -127,5 +127,5 @@ class Linear(ModelOperation):
         return features(local.operands[0]) * total(features(result) for result in local.results)
 
     def operations(self, local: Local) -> Expr:
-        bias = total(result.elements for result in local.results) if "bias" in local.operation.properties else ZERO
+        bias = total(result.elements for result in local.results) if local.says("bias") else ZERO
         return self.matmul_operations(local) + bias
