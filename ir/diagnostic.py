@@ -59,6 +59,8 @@ class Diagnostic:
     span: Span | None = None
     severity: str = "error"  # error, warning, note, remark
     notes: tuple[Diagnostic, ...] = ()
+    undecided: bool = False
+    """Whether it says of a claim that it is neither proved nor refuted."""
 
     def render(self, color: bool = False) -> str:
         """The lines `FILE:LINE:COL: severity: message`, the source line and a caret, then the notes."""
@@ -104,8 +106,8 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def error(message: str, span: Span | None = None, *notes: Diagnostic) -> Diagnostic:
-    return Diagnostic(message, span, "error", notes)
+def error(message: str, span: Span | None = None, *notes: Diagnostic, undecided: bool = False) -> Diagnostic:
+    return Diagnostic(message, span, "error", notes, undecided)
 
 
 def note(message: str, span: Span | None = None) -> Diagnostic:

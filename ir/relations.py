@@ -10,7 +10,7 @@ symbols (positive integers that satisfy all relations and bindings); a refutatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -29,9 +29,11 @@ from bpir.ir.relations_proof import (
     is_integral,
     is_nonnegative,
     simplify,
+    sympy_can_judge,
 )
+from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
-from bpir.ir.relations_witness import find_witness
+from bpir.ir.relations_witness import candidates, find_point, find_witness, wanted_symbols
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
@@ -92,6 +94,8 @@ class Facts:
 
     relations: tuple[Relation, ...] = attrs.field(default=(), converter=_sequence)
     bindings: Mapping[str, int] = attrs.field(factory=dict, converter=_sorted_bindings)
+    searching: bool = True
+    """Whether witnesses are looked for; without it what is not proved is unknown."""
 
     @cached_property
     def _system(self) -> System:
@@ -130,23 +134,24 @@ class Facts:
         by_system = self._enter(a, b)
         if isinstance(by_system, Verdict):
             return by_system
-        left, right, reason = by_system
+        left, right, under = by_system
         if left is right:
-            return proved(reason)
+            return proved("normal form", under)
         if has_nodes(left, right):
             left, right = self._simplified(left), self._simplified(right)
             if left is right:
-                return proved(reason)
+                return proved("normal form", under)
         nodes = has_nodes(left, right)
         for limit in (_QUICK, None) if nodes else (None,):
             witness = self._witness(lambda values: a.evaluate(values) != b.evaluate(values), a, b, limit=limit)
             if witness is not None:
                 return refuted(witness, self._values_text(a, b, witness))
             if limit and _shows(lambda: equal_by_cases(left, right)):
-                return proved(f"{reason}, by cases of max and min")
+                return proved("cases of max and min", under)
         if nodes and _shows(lambda: equal_by_sympy(left, right)):
-            return proved(f"{reason}, by sympy")
-        return unknown("the normal forms differ, and no witness was found")
+            return proved("sympy", under)
+        tried = ("cases of max and min", *(("sympy",) if sympy_can_judge(left, right) else ())) if nodes else ()
+        return unknown("the normal forms differ, and no witness was found", "normal form", *tried)
 
     def greater(self, a: Expr, b: Expr) -> Verdict:
         """Whether `a > b`."""
@@ -163,18 +168,18 @@ class Facts:
     def integral(self, a: Expr) -> Verdict:
         """Whether the value is an integer."""
         if integral(a) and self._system.contradiction is None:
-            return proved("normal form")
+            return proved("divisors")
         by_system = self._enter(a)
         if isinstance(by_system, Verdict):
             return by_system
-        value, _, reason = by_system
+        value, _, under = by_system
         value = self._simplified(value)
         if _shows(lambda: is_integral(self._system, value)) or any(self._is_multiple(a, r) for r in self.relations):
-            return proved(reason)
+            return proved("divisors", under)
         witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
         if witness is not None:
             return refuted(witness, f"the value is {a.evaluate(witness)}")
-        return unknown("no declared relation shows that it is an integer, and no witness was found")
+        return unknown("no declared relation shows that it is an integer, and no witness was found", "divisors")
 
     def divides(self, a: Expr, b: Expr) -> Verdict:
         """Whether `b` is an integral multiple of `a`.
@@ -184,7 +189,7 @@ class Facts:
         """
         divisor = a.integer
         if divisor and integral(b, divisor) and self._system.contradiction is None:
-            return proved("normal form")
+            return proved("divisors")
         return self.integral(b / a)
 
     def _order(self, a: Expr, b: Expr, strict: bool) -> Verdict:
@@ -194,12 +199,12 @@ class Facts:
             return unknown(f"the difference is too large: {error}")
         if isinstance(by_system, Verdict):
             return by_system
-        difference, _, reason = by_system
+        difference, _, under = by_system
         if any(r.kind == "greater" and r.left - r.right is a - b for r in self.relations):
             return proved("declared")
         difference = self._simplified(difference)
         if _shows(lambda: is_nonnegative(self._system, difference, strict)):
-            return proved(reason)
+            return proved("signs", under)
         if strict:
             false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
         else:
@@ -207,7 +212,7 @@ class Facts:
         witness = self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
-        return unknown("the signs of the coefficients do not show it, and no witness was found")
+        return unknown("the signs of the coefficients do not show it, and no witness was found", "signs")
 
     def _is_multiple(self, a: Expr, relation: Relation) -> bool:
         """Whether the value is an integral multiple of a quotient whose dividend is a sum: `(12 + e)*(F*H + F)/D` where `D | F*H + F`."""
@@ -215,8 +220,8 @@ class Facts:
             return False
         return _shows(lambda: is_integral(self._system, self._simplified(self._system.apply(a * relation.left / relation.right))))
 
-    def _enter(self, a: Expr, b: Expr = ONE) -> tuple[Expr, Expr, str] | Verdict:
-        """Both by parameters, and the relations that this used; a verdict where nothing can be decided."""
+    def _enter(self, a: Expr, b: Expr = ONE) -> tuple[Expr, Expr, Sequence[str]] | Verdict:
+        """Both by parameters, and the relations that their symbols are eliminated by; a verdict where nothing can be decided."""
         system = self._system
         if system.contradiction is not None:
             return unknown(f"the relations contradict each other: {system.contradiction}")
@@ -224,8 +229,7 @@ class Facts:
             left, right = system.apply(a), system.apply(b)
         except ExpressionError as error:
             return unknown(f"the relations cannot be applied: {error}")
-        used = system.used([*a.symbols, *b.symbols])
-        return left, right, "normal form under " + ", ".join(used) if used else "normal form"
+        return left, right, system.used([*a.symbols, *b.symbols])
 
     def _simplified(self, expr: Expr) -> Expr:
         try:
@@ -235,7 +239,18 @@ class Facts:
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
         names = sorted({name for expr in exprs for name in expr.symbols})
-        return find_witness(self._system, self.relations, names, false_at, limit)
+        return find_witness(self._system, self.relations, names, false_at, limit) if self.searching else None
+
+    def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
+        """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
+        names = sorted({name for expr in exprs for name in expr.symbols})
+        known = find_point(self._system, self.relations, names, false_at)
+        return None if known is None else smallest(self._system, self.relations, names, false_at, known)
+
+    def count_candidates(self, *exprs: Expr) -> int:
+        """How many admissible bindings the search for a witness goes through."""
+        names = wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
+        return sum(1 for _ in candidates(self._system, self.relations, names))
 
     @staticmethod
     def _values_text(a: Expr, b: Expr, witness: Mapping[str, int]) -> str:

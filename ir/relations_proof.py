@@ -266,10 +266,15 @@ def _direction(expr: Expr, node: Atom) -> int:
 # sympy
 
 
+def sympy_can_judge(a: Expr, b: Expr) -> bool:
+    """Whether the question is small enough for sympy."""
+    nodes = _nodes(a, b)
+    return a.size + b.size <= SYMPY_SIZE and all(len(n.arguments) <= SYMPY_ARGUMENTS for n in nodes) and len(nodes) <= 6
+
+
 def equal_by_sympy(a: Expr, b: Expr) -> bool:
     """Whether sympy sees that both are equal; False where it does not, or where the question is too large for it."""
-    nodes = _nodes(a, b)
-    if a.size + b.size > SYMPY_SIZE or any(len(n.arguments) > SYMPY_ARGUMENTS for n in nodes) or len(nodes) > 6:
+    if not sympy_can_judge(a, b):
         return False
     from bpir.ir.sympy_bridge import is_zero
 

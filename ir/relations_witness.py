@@ -32,15 +32,30 @@ def find_witness(
     Each candidate is built to satisfy the relations and then checked against them; a candidate at which an expression
     has no value is passed over.
     """
-    wanted = sorted({*names, *(s for r in relations for s in r.symbols), *system.values})
-    wanted = [name for name in wanted if name.isidentifier()]
-    for values in islice(candidates(system, relations, wanted), limit):
+    point = find_point(system, relations, names, false_at, limit)
+    return None if point is None else {name: value for name, value in point.items() if name.isidentifier()}
+
+
+def find_point(
+    system: System,
+    relations: Sequence[Relation],
+    names: Sequence[str],
+    false_at: Callable[[Mapping[str, int]], bool],
+    limit: int | None = None,
+) -> dict[str, int] | None:
+    """The same, with the values of the parameters, whose names are no identifiers."""
+    for values in islice(candidates(system, relations, wanted_symbols(system, relations, names)), limit):
         try:
             if false_at(values):
-                return {name: values[name] for name in wanted}
+                return values
         except ExpressionError:
             continue
     return None
+
+
+def wanted_symbols(system: System, relations: Sequence[Relation], names: Sequence[str]) -> list[str]:
+    """The named symbols and all that the relations speak of, sorted: what a candidate gives values to."""
+    return sorted(name for name in {*names, *(s for r in relations for s in r.symbols), *system.values} if name.isidentifier())
 
 
 def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[dict[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
@@ -20,11 +20,16 @@ def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
 
 @attrs.frozen
 class Verdict:
-    """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided."""
+    """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided.
+
+    `methods` are what a proof went by, or what was tried in vain: `normal form`, `cases of max and min`, `sympy`, `signs`, `divisors`,
+    `declared`. The reason says it in words.
+    """
 
     answer: Answer
     reason: str
     witness: dict[str, int] | None = attrs.field(default=None, converter=_sorted, hash=False)
+    methods: tuple[str, ...] = ()
 
     @property
     def proved(self) -> bool:
@@ -41,13 +46,14 @@ class Verdict:
         return f"{self.answer.value}{' by ' + values if values else ''} ({self.reason})"
 
 
-def proved(reason: str) -> Verdict:
-    return Verdict(Answer.PROVED, reason)
+def proved(method: str, under: Sequence[str] = ()) -> Verdict:
+    """Proved by the method, under relations in their custom spelling."""
+    return Verdict(Answer.PROVED, f"{method} under {', '.join(under)}" if under else method, methods=(method,))
 
 
 def refuted(witness: Mapping[str, int], reason: str) -> Verdict:
     return Verdict(Answer.REFUTED, reason, witness)
 
 
-def unknown(reason: str) -> Verdict:
-    return Verdict(Answer.UNKNOWN, reason)
+def unknown(reason: str, *tried: str) -> Verdict:
+    return Verdict(Answer.UNKNOWN, reason, methods=tried)

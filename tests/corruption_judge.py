@@ -47,8 +47,7 @@ def judge(source: Operation, valid: Operation, corrupted: Operation) -> Verdict:
     if not found:
         return Verdict(EQUIVALENT if equivalent(valid, corrupted) else WRONG)
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
-    undecided = all("unknown is not success" in d.message for d in found)
-    return Verdict(UNKNOWN if undecided else REFUSED, labels, found[0].message)
+    return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
 
 
 def located(found: Iterable[Diagnostic]) -> bool:

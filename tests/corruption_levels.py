@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from corruption import GENERAL, Change, Corruption, Found, copy_of, declared_as, drop, move, name_of, place_of, put
 
 from bpir.dialects.bp import NO_WORK, ExprAttr, RelationAttr, TensorType, relations_attribute
-from bpir.dialects.plan import live_of, names_of, symbol_of, text_of
+from bpir.dialects.dist.facts import Activations, LayerMemory
+from bpir.dialects.plan import expr_of, live_of, names_of, symbol_of, text_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, constant, symbol
@@ -23,7 +24,7 @@ PHASES = ("forward", "recompute", "recommunication", "activation_gradient", "wei
 def corruptions(module: Operation) -> Iterator[Corruption]:
     """Every corruption of a module, in a fixed order."""
     operations = list(module.walk())
-    own = (operands, phases, collectives, arguments, memory) if level_of(module) == "dist" else (uses, tasks, buffers, groups)
+    own = (operands, phases, collectives, arguments, memory) if level_of(module) == "dist" else (uses, tasks, buffers, groups, facts)
     for maker in (*GENERAL, inputs, *own):
         yield from maker(operations)
 
@@ -443,3 +444,25 @@ def groups(operations: list[Operation]) -> Found:
             gradient = name.replace("optimizer", "activation_gradient")
             if gradient in names:
                 yield Corruption("group that races", name, group(gradient, name))
+
+
+def facts(operations: list[Operation]) -> Found:
+    """Memory facts that no distribution found: of nothing, and of what a task really has."""
+
+    def invented(name: str, layer: str, said: LayerMemory | Activations) -> Change:
+        def change(ops: list[Operation]) -> None:
+            new = Operation(name, declaration=DECLARATIONS[name], span=ops[0].span)
+            new.properties.update(layer=StringAttr(layer), facts=said)
+            ops[0].body.append(new)
+
+        return change
+
+    none = [ZERO] * len(LayerMemory.names())
+    yield Corruption("facts of nothing invented", "more", invented("plan.memory", "more", LayerMemory(*none)))
+    yield Corruption("activations invented", "more", invented("plan.activations", "more", Activations(ZERO, ZERO, ZERO)))
+    known = {text_of(o, "layer") for o in operations if "facts" in o.properties}
+    for operation in operations:
+        layer = text_of(operation, "source").rpartition(".")[0]
+        if operation.name == "plan.buffer" and text_of(operation, "role") == "constant" and layer not in known:
+            said = LayerMemory(expr_of(operation, "size"), *none[1:])
+            yield Corruption("facts of weights invented", layer, invented("plan.memory", layer, said))

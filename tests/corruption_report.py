@@ -1,7 +1,7 @@
 """Runs every corruption of every case and prints what became of it: `python tests/corruption_report.py [LIMIT] [PROCESSES]`.
 
 LIMIT is the number of corruptions of each kind in each module (0: all). Exits 1 if one was accepted wrongly or left undecided, or if a rule
-was never the only one to fire.
+of a boundary was never the only one to fire.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from corruption import fingerprint, sampled
 from corruption_cases import Case, cases
 from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, Verdict, judge
 from corruption_levels import corruptions
+
+from bpir.tools import documentation
 
 LEVELS = ("distribute-inference", "plan-inference", "distribute-training", "plan-training")
 
@@ -90,9 +92,9 @@ def main() -> int:
         print(f"  {label:30} {fired[label]:>6} {only[label]:>6}")
     count = Counter(o.verdict.outcome for o in outcomes)
     bad = [o for o in outcomes if o.verdict.outcome in (WRONG, UNKNOWN)]
-    never = [label for label in fired if not only[label]]
-    if never:
-        print("never alone: " + ", ".join(sorted(never)))
+    boundary = [label for label in documentation.rules() if label.rpartition(".")[0] in LEVELS]
+    never = [label for label in dict.fromkeys((*boundary, *sorted(fired))) if not only[label]]
+    print("never alone: " + (", ".join(never) or "none"))
     for o in bad:
         print(f"{o.verdict.outcome}: {o.level}: {o.kind}: {o.where} ({o.case}) {o.verdict.first}")
     print(f"\n{len(outcomes)} distinct corruptions: " + ", ".join(f"{n} {what}" for what, n in sorted(count.items())))

@@ -20,7 +20,7 @@ from bpir.parser.lexer import RawError
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
-_CALLS = frozenset(("fail", "error", "refuse", "equal", "at_least", "RawError", "ExpressionError", "Violation"))
+_CALLS = frozenset(("fail", "error", "refuse", "claim", "same_type", "equal", "at_least", "RawError", "ExpressionError", "Violation"))
 _MADE = (Diagnostic, ExpressionError, RawError, Violation)
 _HOLE = "\0"
 

@@ -14,6 +14,7 @@ import pytest
 
 LIT_TESTS = Path(__file__).parent.parent / "lit_tests"
 FILES = sorted(p for p in LIT_TESTS.rglob("*") if p.suffix in (".bpir", ".mlir", ".test") and not {"Output", "Inputs"} & {*p.parts})
+"""The tests; files that they read stand in folders called `Inputs`."""
 
 
 def _lint() -> ModuleType:

@@ -8,7 +8,7 @@ from bpir.ir.diagnostic import Diagnostic, error
 from bpir.tools.bp_verify import verdict
 
 WRONG = error("work is wrong: 2*B [plan.R1]")
-OPEN = error("work can't be decided (unknown is not success): 2*B [plan.R1]")
+OPEN = error("work can't be decided (unknown is not success): 2*B [plan.R1]", undecided=True)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpir.tools.common import Tool, read_module, read_source, sound_module, wants_color, write_output
-from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, UsageError
+from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
-
-_UNDECIDED = "can't be decided"  # what `verifiers/rules.py` says of a claim that is neither proved nor refuted
+    from bpir.verifiers.claims import Claim
 
 
 def body(arguments: Arguments) -> int:
@@ -23,15 +22,23 @@ def body(arguments: Arguments) -> int:
         raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
     if arguments.positional == ["-", "-"]:
         raise UsageError("SOURCE and TARGET cannot both be standard input")
-    from bpir.verifiers.boundary import verify
+    from bpir.verifiers.boundary import verifier
 
     path, target = arguments.positional
     source = read_module(path, wants_color(arguments))
 
     def judge(section: Source, found: list[Diagnostic]) -> str:
-        against = verify(source, sound_module(section, found))
+        derived = sound_module(section, found)
+        claims: list[Claim] | None = [] if arguments.flag("explain") else None
+        check = verifier(source, derived, claims)
+        against = check.verify()
         found += against
-        return verdict(against) + "\n"
+        answer = verdict(against) + "\n"
+        if claims is None:
+            return answer
+        from bpir.tools.proof import explanation
+
+        return f"{explanation(source, derived, check, claims)}\n{answer}"
 
     failed = False
     for section in sections(arguments, read_source(target)):
@@ -46,14 +53,14 @@ def verdict(found: list[Diagnostic]) -> str:
     errors = [d for d in found if d.severity == "error"]
     if not errors:
         return "proved"
-    return "unknown" if all(_UNDECIDED in d.message for d in errors) else "refuted"
+    return "unknown" if all(d.undecided for d in errors) else "refuted"
 
 
 TOOL = Tool(
     "bp-verify",
-    "bp-verify SOURCE TARGET",
+    "bp-verify [--explain] SOURCE TARGET",
     "Proves or refutes that the module TARGET is a correct derivation of the module SOURCE.",
-    [VERIFY_DIAGNOSTICS, SPLIT_INPUT_FILE],
+    [Option("explain", help="say what was assumed, and how each claim was decided or is refuted"), VERIFY_DIAGNOSTICS, SPLIT_INPUT_FILE],
     body,
     """Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.
 Sections and annotations are those of TARGET; each section is judged against all of

@@ -22,6 +22,7 @@ from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation
+from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
@@ -38,7 +39,7 @@ class Binding:
     its ranks, and they are linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
     """
 
-    def __init__(self, source: Operation, target: Operation) -> None:
+    def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source, self.target = source, target
         bound = list(top_level(target))
         named = {(o.name, symbol_of(o)): o for o in bound}
@@ -47,7 +48,7 @@ class Binding:
         self.deployment = named["bind.deployment", reference_of(self.plan, "deployment")]
         self.kind = text_of(self.machine, "kind")
         self.table = symbol_table(target)
-        self.findings = Findings(f"bind-{self.kind}", self.table.facts)
+        self.findings = Findings(f"bind-{self.kind}", self.table.facts, claims)
         self.implements = implementations_of(self.machine)
         self.commands = [o for o in bound if is_command(o)]
         self.bindings = [o for o in bound if o.name == "concrete.buffer"]

@@ -45,7 +45,8 @@ def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequ
     help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
     open_sizes = [b for b in held if expr_of(b, "size").substitute(numbers).constant is None]
     where = ", ".join(f"@{symbol_of(b)}" for b in open_sizes)
-    findings.refuse(rule, region, message, help, *([note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []))
+    places = [note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []
+    findings.refuse(rule, region, message, help, *places, undecided=True)
 
 
 def _limits(facts: Facts) -> dict[str, Interval]:

@@ -133,7 +133,8 @@ class _Structure:
         if not verdict.proved:
             how = f"there are {count.text}" if verdict.refuted else f"that {count.text} are enough can't be decided"
             where = note("the devices are here", devices.span)
-            self.findings.refuse("R6", transfer, f"the transfer @{symbol_of(transfer)} needs {needed} devices, {how}", where)
+            message = f"the transfer @{symbol_of(transfer)} needs {needed} devices, {how}"
+            self.findings.refuse("R6", transfer, message, where, undecided=not verdict.refuted)
 
     # --- layout
 
@@ -154,8 +155,13 @@ class _Structure:
         verdict = self.facts.divides(constant(alignment), offset)
         if not verdict.proved:
             how = "is not" if verdict.refuted else "can't be decided to be"
-            notes = [note(verdict.text)]
-            self.findings.refuse("R3", buffer, f"the offset of @{symbol_of(buffer)} {how} a multiple of {alignment}: {offset.text}", *notes)
+            self.findings.refuse(
+                "R3",
+                buffer,
+                f"the offset of @{symbol_of(buffer)} {how} a multiple of {alignment}: {offset.text}",
+                note(verdict.text),
+                undecided=not verdict.refuted,
+            )
 
     def _disjoint(self, held: Sequence[Operation]) -> None:
         """Each buffer begins where the one before ends, or later; the first not below 0, and none is of negative size.

@@ -22,6 +22,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
+from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
@@ -39,13 +40,14 @@ class Distribution:
     tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
     """
 
-    def __init__(self, source: Operation, target: Operation) -> None:
+    def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
         self.target = target
         declared, derived = symbol_table(source), symbol_table(target)
         self.findings = Findings(
             "distribute-inference",
             Facts((*declared.relations, *declared.assumptions, *derived.assumptions), dict(declared.bindings)),
+            claims,
         )
         self.declared = declared.facts
 
@@ -100,14 +102,30 @@ class Distribution:
         except DiagnosticError as wrong:
             self.findings.refuse("R8", block, wrong.diagnostics[0].message)
             return allowed
-        undivided = [axis for axis in axes if self.findings.facts.divides(degree, symbol(axis)).answer is not Answer.PROVED]
+        shards = [Statement(degree, "|", symbol(axis)) for axis in axes]
+        divided = [statement.decide(self.findings.facts) for statement in shards]
         check = _BlockCheck(self.findings, model, block, phase, axes, mesh)
-        check.run(whole=not undivided)
+        check.run(whole=all(verdict.proved for verdict in divided))
         allowed |= shares(degree, check.reduced) if degree is not None else set()
-        for axis in undivided:
-            self.findings.refuse("R4", block, f"nothing says that {degree.text} divides {axis}, which is sharded")
-        if parallel and self.findings.facts.greater(degree, ONE).answer is not Answer.PROVED:
-            self.findings.refuse("R9", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume")
+        for axis, statement, verdict in zip(axes, shards, divided, strict=True):
+            self.findings.claim(
+                "R4",
+                block,
+                f"nothing says that {degree.text} divides {axis}, which is sharded",
+                f"the share of {axis}",
+                statement,
+                verdict,
+            )
+        if parallel:
+            several = Statement(degree, ">", ONE)
+            self.findings.claim(
+                "R9",
+                block,
+                f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume",
+                "the degree of a block with collectives",
+                several,
+                several.decide(self.findings.facts),
+            )
         return allowed
 
     def _mesh(self, block: Operation, degree: Expr | None) -> dict[str, Expr] | None:
@@ -115,12 +133,14 @@ class Distribution:
         for operation in top_level(self.target):
             if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
                 mesh = dict(mesh_entries(operation.properties.get("axes")))
-                if degree is None or mesh.keys() != {AXIS} or self.findings.facts.equal(mesh[AXIS], degree).answer is not Answer.PROVED:
-                    wanted = f'expected <["{AXIS}"={degree.text}]>' if degree is not None else f"the strategy does not say '{AXIS}'"
-                    message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
+                message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
+                wanted = f'expected <["{AXIS}"={degree.text}]>' if degree is not None else f"the strategy does not say '{AXIS}'"
+                if degree is None or mesh.keys() != {AXIS}:
                     self.findings.refuse("R10", operation, message, note(wanted))
                     return None
-                return mesh
+                same = Statement(mesh[AXIS], "=", degree)
+                verdict = same.decide(self.findings.facts)
+                return mesh if self.findings.claim("R10", operation, message, "the size of the mesh", same, verdict, note(wanted)) else None
         self.findings.refuse("R10", block, "the block names no dist.mesh of the module")
         return None
 
@@ -259,7 +279,7 @@ class _BlockCheck:
         if self.whole:
             self.findings.whole("R13", task, dist.name_of(task), expected)
         found = dist.work_of(task)
-        if found is None or found is expected:
+        if found is None or (found is expected and not self.findings.listening):
             return
         for name, ours, theirs in zip(("ops", "read", "write", "msg"), found.components, expected.components, strict=True):
             self.findings.equal("R6", task, f"the work '{name}' of '{dist.name_of(task)}'", ours, theirs)
@@ -287,8 +307,7 @@ class _BlockCheck:
 
     def _type(self, task: Operation, value: Value, expected: TensorType) -> None:
         self._shape(value, expected)
-        if value.type is not expected and not self.findings.same_type(value.type, expected):
-            self.findings.refuse("R4", task, f"the size or shard of a value is wrong: {value.type.text}", note(f"expected {expected.text}"))
+        self.findings.same_type("R4", task, "the size or shard of a value is wrong", value, expected)
 
     # --- collectives and state
 
@@ -329,8 +348,8 @@ class _BlockCheck:
             return [None, None]
         self.claimed.add(states[0])
         for value, type in zip(states[0].results, cache, strict=False):
-            if value.type is not type:
-                self._state(states[0], value, type)
+            self._shape(value, type)
+            self.findings.same_type("R11", states[0], "the KV cache must hold every visible token", value, type)
         task = self._claim(operation, layer, "kv_append")
         if task is None:
             return [None, None]
@@ -338,18 +357,6 @@ class _BlockCheck:
         assert isinstance(rule, ModelOperation)
         self._task(task, operation, rule, [*operands, *states[0].results], cache, "write")
         return list(task.results)
-
-    def _state(self, state: Operation, value: Value, expected: TensorType) -> None:
-        before = len(self.findings.diagnostics)
-        self._type(state, value, expected)
-        if len(self.findings.diagnostics) > before:
-            del self.findings.diagnostics[before:]
-            self.findings.refuse(
-                "R11",
-                state,
-                f"the KV cache must hold every visible token: {value.type.text}",
-                note(f"expected {expected.text}"),
-            )
 
     def _cached(self, value: Value) -> TensorType:
         type = value.type

@@ -11,9 +11,10 @@ from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import Resources, expr_of, names_of, resources_of_work, symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
+from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
@@ -31,11 +32,11 @@ class Planning:
     of buffers; R13 memory facts are kept.
     """
 
-    def __init__(self, source: Operation, target: Operation) -> None:
+    def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = source
         self.target = target
         self.training = any(o.name == "dist.activations" for o in source.walk())
-        self.findings = Findings("plan-training" if self.training else "plan-inference", symbol_table(source).facts)
+        self.findings = Findings("plan-training" if self.training else "plan-inference", symbol_table(source).facts, claims)
         self.tasks = [o for o in top_level(target) if o.name == "plan.task"]
         self.buffers = [o for o in top_level(target) if o.name == "plan.buffer"]
 
@@ -205,10 +206,13 @@ class BlockCheck:
         self.found.add(buffer)
         name = symbol_of(buffer)
         size = expr_of(buffer, "size")
-        self.findings.at_least("R9", buffer, f"the size of @{name} ({what})", size, bound)
+        label = f"the size of @{name} ({what})"
+        self.findings.at_least("R9", buffer, label, size, bound)
         facts = self.findings.facts
-        if size is not bound and not facts.equal(size, bound).proved and not facts.integral(size).proved:
-            self.findings.refuse("R9", buffer, f"the size of @{name} ({what}) is no whole number of bytes: {size.text}")
+        if size is not bound and not facts.equal(size, bound).proved:
+            whole = Statement(ONE, "|", size)
+            message = f"the size of @{name} ({what}) is no whole number of bytes: {size.text}"
+            self.findings.claim("R9", buffer, message, label, whole, whole.decide(facts))
         if text_of(buffer, "source") != source:
             self.findings.refuse("R4", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
         if text_of(buffer, "storage") != storage:
@@ -225,7 +229,7 @@ class BlockCheck:
         self._work(plan, name, found, expected)
         resources = plan.properties.get("resources")
         projected = resources_of_work(expected)
-        if resources is not projected:
+        if resources is not projected or self.findings.listening:
             given = resources if isinstance(resources, Resources) else Resources(ZERO, ZERO, ZERO)
             for what, ours, theirs in zip(("compute", "memory", "network"), given.components, projected.components, strict=True):
                 self.findings.equal("R5", plan, f"the resource '{what}' of @{name}", ours, theirs)

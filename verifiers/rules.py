@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import attrs
 
 from bpir.dialects.bp import TensorType, Work, product
-from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
-from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.verdict import Answer
+from bpir.ir.verdict import Verdict
+from bpir.verifiers.claims import Claim, Statement
 
 
 def shares(ranks: Expr, reduced: Iterable[TensorType]) -> set[Relation]:
@@ -23,74 +23,103 @@ def shares(ranks: Expr, reduced: Iterable[TensorType]) -> set[Relation]:
 
 @attrs.define
 class Findings:
-    """Collects the violations of labelled rules."""
+    """Collects the violations of labelled rules; and every claim that they make, if `claims` is a list."""
 
     prefix: str
     facts: Facts
+    claims: list[Claim] | None = None
     diagnostics: list[Diagnostic] = attrs.field(factory=list)
-    integral: set[Expr] = attrs.field(factory=set)  # what was proved to be whole: layers repeat
+    unstated: list[tuple[str, Diagnostic]] = attrs.field(factory=list)
+    """Of the violations those that are no claim about expressions, with their rules."""
+    integral: dict[Expr, Verdict] = attrs.field(factory=dict)  # what was decided of work: layers repeat
 
-    def refuse(self, rule: str, operation: Operation | None, message: str, *notes: Diagnostic) -> None:
-        span = operation.span if operation is not None else None
-        self.diagnostics.append(error(f"{message} [{self.prefix}.{rule}]", span, *notes))
+    @property
+    def listening(self) -> bool:
+        """Whether claims are recorded; what holds at sight must be claimed then, too."""
+        return self.claims is not None
+
+    def refuse(self, rule: str, operation: Operation | None, message: str, *notes: Diagnostic, undecided: bool = False) -> None:
+        """Report a violation; `undecided` says that it is not known to be one, which is no success either."""
+        self._report(rule, operation, message, notes, undecided)
+        self.unstated.append((rule, self.diagnostics[-1]))
 
     def equal(self, rule: str, operation: Operation, what: str, found: Expr, expected: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the two expressions are proved equal for every admissible binding."""
-        if found is expected:
-            return
-        verdict = self.facts.equal(found, expected)
-        if verdict.answer is not Answer.PROVED:
-            self._undecided(rule, operation, what, "is", found, expected, verdict.answer, verdict.witness, *notes)
+        if found is not expected or self.claims is not None:
+            self._compare(rule, operation, what, found, "=", expected, notes)
 
     def at_least(self, rule: str, operation: Operation, what: str, found: Expr, bound: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the expression is proved to be at least the bound for every admissible binding."""
-        if found is bound:
-            return
-        verdict = self.facts.at_least(found, bound)
-        if verdict.answer is not Answer.PROVED:
-            self._undecided(rule, operation, what, "is at least", found, bound, verdict.answer, verdict.witness, *notes)
+        if found is not bound or self.claims is not None:
+            self._compare(rule, operation, what, found, ">=", bound, notes)
 
     def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number for every admissible binding."""
         for name, value in work.items():
-            if value not in self.integral and self.facts.integral(value).proved:
-                self.integral.add(value)
-            if value not in self.integral:
-                self.refuse(
-                    rule,
-                    operation,
-                    f"the work '{name}' of '{task}' may be a fraction: {value.text}",
-                    note("declare which symbol divides which, as in 't | H', or record it with bp.assume"),
-                )
+            verdict = self.integral.get(value)
+            if verdict is None:
+                verdict = self.integral[value] = self.facts.integral(value)
+            if verdict.proved and self.claims is None:
+                continue
+            what = f"the work '{name}' of '{task}'"
+            help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
+            self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), verdict, help)
 
-    def same_type(self, found: Type, expected: TensorType) -> bool:
-        """Whether two types are proved equal: the same shards, equal sizes."""
-        return isinstance(found, TensorType) and (
-            found.axes == expected.axes
-            and found.unreduced == expected.unreduced
-            and len(found.dims) == len(expected.dims)
-            and all(self.facts.equal(a, b).proved for a, b in zip(found.dims, expected.dims, strict=True))
-            and (found.element is expected.element or self.facts.equal(found.element_bytes, expected.element_bytes).proved)
-        )
+    def claim(
+        self, rule: str, operation: Operation, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic
+    ) -> bool:
+        """Whether the verdict on a statement about `what` is that it is proved; else refuse with the message."""
+        if self.claims is not None:
+            self.claims.append(Claim(rule, operation, what, statement, verdict))
+        if not verdict.proved:
+            self._report(rule, operation, message, notes, not verdict.refuted)
+        return verdict.proved
 
-    def _undecided(
-        self,
-        rule: str,
-        operation: Operation,
-        what: str,
-        relation: str,
-        found: Expr,
-        expected: Expr,
-        answer: Answer,
-        witness: object,
-        *notes: Diagnostic,
+    def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
+        """Refuse with the message unless a value has the type: the same shards, and sizes that are proved equal."""
+        found = value.type
+        if found is expected and self.claims is None:
+            return
+        message = f"{message}: {found.text}"
+        help = note(f"expected {expected.text}")
+        if (
+            not isinstance(found, TensorType)
+            or found.axes != expected.axes
+            or found.unreduced != expected.unreduced
+            or len(found.dims) != len(expected.dims)
+        ):
+            self.refuse(rule, operation, message, help)
+            return
+        pairs = [*zip(found.dims, expected.dims, strict=True)]
+        if found.element is not expected.element:
+            pairs.append((found.element_bytes, expected.element_bytes))
+        what = f"the size of {value.name or 'a value'}"
+        statements = [Statement(ours, "=", theirs) for ours, theirs in pairs]
+        verdicts = [statement.decide(self.facts) for statement in statements]
+        if self.claims is not None:
+            self.claims += [Claim(rule, operation, what, s, v) for s, v in zip(statements, verdicts, strict=True)]
+        if not all(verdict.proved for verdict in verdicts):
+            self._report(rule, operation, message, (help,), not any(verdict.refuted for verdict in verdicts))
+
+    def _compare(
+        self, rule: str, operation: Operation, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
     ) -> None:
-        lines = [note(f"expected {relation.removeprefix('is').strip()} {expected.text}".replace("  ", " "))]
-        if answer is Answer.REFUTED and isinstance(witness, dict):
-            numbers = {n: v for n, v in witness.items() if n in found.symbols or n in expected.symbols}
-            values = ", ".join(f"{n} = {v}" for n, v in numbers.items()) or "every binding"
-            lines.append(note(f"with {values} it is {found.evaluate(witness)}, expected {expected.evaluate(witness)}"))
+        statement = Statement(found, sign, expected)
+        verdict = statement.decide(self.facts)
+        if verdict.proved:
+            self.claim(rule, operation, "", what, statement, verdict)
+            return
+        lines = [note(f"expected {'at least ' if sign == '>=' else ''}{expected.text}")]
+        verb = "can't be decided (unknown is not success)"
+        if verdict.refuted:
             verb = "is wrong"
-        else:
-            verb = "can't be decided (unknown is not success)"
-        self.refuse(rule, operation, f"{what} {verb}: {found.text}", *lines, *notes)
+            witness = statement.smallest_witness(self.facts)
+            at = witness.values if witness is not None else verdict.witness or {}
+            numbers = {n: v for n, v in at.items() if n in found.symbols or n in expected.symbols}
+            values = ", ".join(f"{n} = {v}" for n, v in numbers.items()) or "every binding"
+            lines.append(note(f"with {values} it is {found.evaluate(at)}, expected {expected.evaluate(at)}"))
+        self.claim(rule, operation, f"{what} {verb}: {found.text}", what, statement, verdict, *lines, *notes)
+
+    def _report(self, rule: str, operation: Operation | None, message: str, notes: tuple[Diagnostic, ...], undecided: bool) -> None:
+        span = operation.span if operation is not None else None
+        self.diagnostics.append(error(f"{message} [{self.prefix}.{rule}]", span, *notes, undecided=undecided))

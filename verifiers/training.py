@@ -24,6 +24,7 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
+from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
@@ -43,13 +44,14 @@ class Training:
     R17 under the standard convention work is a whole number for every admissible binding.
     """
 
-    def __init__(self, source: Operation, target: Operation) -> None:
+    def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
         self.target = target
         declared, derived = symbol_table(source), symbol_table(target)
         self.findings = Findings(
             "distribute-training",
             Facts((*declared.relations, *declared.assumptions, *derived.assumptions), dict(declared.bindings)),
+            claims,
         )
         self.declared = declared.facts
 
@@ -123,13 +125,27 @@ class Training:
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
-            if not facts.divides(divisor, size).proved:
-                self.findings.refuse(rule, block, f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume")
+            whole = Statement(divisor, "|", size)
+            self.findings.claim(
+                rule,
+                block,
+                f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume",
+                f"the share of {size.text}",
+                whole,
+                whole.decide(facts),
+            )
         allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced)
         if regions.parallel:
             allowed.add(Relation("greater", degree, ONE))
-            if not facts.greater(degree, ONE).proved:
-                self.findings.refuse("R15", block, f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume")
+            several = Statement(degree, ">", ONE)
+            self.findings.claim(
+                "R15",
+                block,
+                f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume",
+                "the degree of a block with collectives",
+                several,
+                several.decide(facts),
+            )
         return allowed
 
     def _mesh(self, block: Operation) -> dict[str, Expr]:

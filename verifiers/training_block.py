@@ -44,7 +44,7 @@ class BlockTrace:
         self.place = {operation: index for index, operation in enumerate(model.body)}
         self.meanings: dict[Value, Meaning] = {}
         self.views: dict[str, LayerView] = {}
-        self.weights: set[Expr] = set()
+        self.weights: dict[Expr, None] = {}  # in the order of the layers
         self.tasks: dict[tuple[str, str], Operation] = {}
         self.borders: dict[str, Value] = {}
         self.reduced: list[TensorType] = []  # the values that collectives sum
@@ -176,7 +176,7 @@ class BlockTrace:
             self.views.setdefault(layer, view)
             weights = rule.weights(view.local)
             if weights is not ZERO:
-                self.weights.add(weights)
+                self.weights[weights] = None
             self._numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
 
     def _operand_type(self, operation: Operation, source: Value) -> TensorType:
@@ -464,10 +464,7 @@ class BlockTrace:
         return True
 
     def _type(self, operation: Operation, value: Value, expected: TensorType) -> None:
-        if value.type is not expected and not self.findings.same_type(value.type, expected):
-            self.findings.refuse(
-                "R4", operation, f"the size or shard of a value is wrong: {value.type.text}", note(f"expected {expected.text}")
-            )
+        self.findings.same_type("R4", operation, "the size or shard of a value is wrong", value, expected)
 
     def _numbers(self, task: Operation, work: Work, weights: Expr, matmul: Expr, rule: str = "R6") -> None:
         self._work(task, work, rule)
