@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import attrs
 
 from bpir.ir.expression import ONE, Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
+from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
 from bpir.ir.relations_proof import (
+    by_floors,
     equal_by_cases,
     equal_by_sympy,
     has_nodes,
@@ -134,7 +136,7 @@ class Facts:
             return proved(reason)
         if has_nodes(left, right):
             left, right = self._simplified(left), self._simplified(right)
-            if left is right:
+            if left is right or self._by_floors(left) is self._by_floors(right):
                 return proved(reason)
         nodes = has_nodes(left, right)
         for limit in (_QUICK, None) if nodes else (None,):
@@ -165,6 +167,8 @@ class Facts:
         if isinstance(by_system, Verdict):
             return by_system
         value, _, reason = by_system
+        if integral(a):
+            return proved("normal form")
         value = self._simplified(value)
         if _shows(lambda: is_integral(self._system, value)) or any(self._is_multiple(a, r) for r in self.relations):
             return proved(reason)
@@ -192,8 +196,9 @@ class Facts:
         if any(r.kind == "greater" and r.left - r.right is a - b for r in self.relations):
             return proved("declared")
         difference = self._simplified(difference)
-        if _shows(lambda: is_nonnegative(self._system, difference, strict)):
-            return proved(reason)
+        for form in dict.fromkeys((difference, self._by_floors(difference))):
+            if _shows(partial(is_nonnegative, self._system, form, strict)):
+                return proved(reason)
         if strict:
             false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
         else:
@@ -225,6 +230,13 @@ class Facts:
         try:
             return simplify(self._system, expr)
         except ExpressionError:  # a step exceeds a bound
+            return expr
+
+    @staticmethod
+    def _by_floors(expr: Expr) -> Expr:
+        try:
+            return by_floors(expr)
+        except ExpressionError:
             return expr
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:

@@ -168,6 +168,48 @@ def test_a_case_that_divides_by_zero_proves_nothing() -> None:
     assert Facts().greater(a, a / (b - maximum(a, b))).answer is Answer.UNKNOWN
 
 
+def test_the_sign_of_one_difference_says_nothing_of_another() -> None:
+    """1/u and 1/v have different signs at B = S = 1, q = 1500; both have the numerator 1."""
+    u, v = 1 / (q - B - 1000), 1 / (q - S - 2000)
+    product = maximum(ZERO, u) * minimum(ZERO, v)
+    assert product.evaluate({"q": 1500, "B": 1, "S": 1}) == Fraction(1, 499) * Fraction(-1, 501)
+    assert BLOCK.equal(product, ZERO).answer is not Answer.PROVED
+    # a factor of either sign: w is -1 at B = 1 and 1 at B = 1000
+    w = floordiv(B - 2, 3) - floordiv(S, S + 1)
+    product = maximum(ZERO, w * (q - 1000)) * minimum(ZERO, q - 1000)
+    assert product.evaluate({"q": 1, "B": 1, "S": 1}) == 999 * -999
+    assert BLOCK.equal(product, ZERO).answer is not Answer.PROVED
+
+
+def test_a_multiple_of_a_difference_has_its_sign() -> None:
+    assert Facts().equal(maximum((x + z) * y, (x + z) * b), (x + z) * maximum(y, b)).proved
+    assert Facts().equal(maximum(x * x - y * y, ZERO), (x + y) * maximum(x - y, ZERO)).proved
+    assert Facts().equal(maximum(x * x - y * y, ZERO), (x + y) * maximum(y - x, ZERO)).refuted
+
+
+ROUNDED = [
+    (ceildiv(a, b), -floordiv(-a, b)),
+    (ceildiv(3 * x, 4), x - floordiv(x, 4)),
+    (ceildiv(a, b), floordiv(a + b - 1, b)),
+    (ceildiv(a, b), floordiv(a - 1, b) + 1),
+    (floordiv(a, b), ceildiv(a - b + 1, b)),
+    (ceildiv(a, maximum(b, t)), floordiv(a + maximum(b, t) - 1, maximum(b, t))),
+    (maximum(ceildiv(a, b), c), maximum(-floordiv(-a, b), c)),
+    (ceildiv(a * ceildiv(b, t), c), -floordiv(a * floordiv(-b, t), c)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), ROUNDED, ids=[f"{left.text} {right.text}" for left, right in ROUNDED])
+def test_one_rounding_is_the_other(left: Expr, right: Expr) -> None:
+    assert Facts().equal(left, right).proved
+    assert Facts().at_least(left, right).proved and Facts().at_least(right, left).proved
+    assert Facts().equal(left, right + 1).refuted
+
+
+def test_rounding_up_of_fractions_is_not_that_of_integers() -> None:
+    assert Facts().equal(ceildiv(a / 2, b), floordiv(a / 2 + b - 1, b)).refuted  # a = b = 1: 1 and 0
+
+
 def test_reason_names_the_relations_used() -> None:
     assert BLOCK.equal(H * x, h * d * x).reason == "normal form under H = d*h, t | h"
     assert BLOCK.equal(x + y, y + x).reason == "normal form"
@@ -222,6 +264,38 @@ def test_integrality(facts: Facts, expr: Expr, answer: Answer) -> None:
 )
 def test_strict_order(facts: Facts, expr: Expr, answer: Answer) -> None:
     assert facts.greater(expr, ZERO).answer is answer
+
+
+# Relations that no substitution says: a bound from above, a sum, an order of what an equality has replaced.
+BOUNDED = [
+    (Facts((greater(c + 1, S),)), B * c * e, B * S * e, True),
+    (Facts((greater(c + 1, S),)), c, S + 1, False),
+    (Facts((greater(constant(40), c),)), constant(39), c, True),
+    (Facts((greater(constant(40), c),)), constant(38), c, False),
+    (Facts((greater(constant(40), c),)), constant(1521), c**2, True),
+    (Facts((greater(constant(40), c),)), constant(1520), c**2, False),
+    (Facts((greater(a, b), equal(a * b, constant(12)))), a, b + 1, True),
+    (Facts((greater(a, b), equal(a * b, constant(12)))), a, b + 2, False),  # 4 and 3
+    (Facts((divides(t, a + b),)), a + b, t, True),
+    (Facts((divides(t, a), divides(b * t, a))), a, b * t, True),
+    (Facts((divides(t, a), divides(b * t, a))), a, b * t + 1, False),
+    (Facts((greater(a / 2, b / 3),)), 3 * a, 2 * b + 2, False),  # 1 and 1
+    (Facts((greater(a / 2, b / 3),)), 3 * a, 2 * b + 1, True),  # 3*a - 2*b > 0 is an integer
+    (Facts(), (floordiv(a / 2, t) + 1) * t, a / 2, True),
+    (Facts(), ceildiv(a / 2, t) * t, a / 2, True),
+    (Facts(), a / 2 + t, ceildiv(a / 2, t) * t, True),
+    (Facts(), a / 2, ceildiv(a / 2, t) * t, False),
+    (Facts(), ceildiv(a, t) * (floordiv(b, c) + 1), a * (floordiv(b, c) + 1) / t, True),
+]
+
+
+@pytest.mark.parametrize(("facts", "left", "right", "true"), BOUNDED, ids=[f"{left.text} {right.text}" for _, left, right, _ in BOUNDED])
+def test_orders_by_bounds(facts: Facts, left: Expr, right: Expr, true: bool) -> None:
+    assert facts.at_least(left, right).answer is (Answer.PROVED if true else Answer.REFUTED)
+
+
+def test_what_its_form_shows_is_an_integer_whatever_is_put_in() -> None:
+    assert Facts((equal(a * b, constant(12)), divides(b * t, a))).integral(c + minimum(a, c)).proved
 
 
 def test_zero_is_not_negative() -> None:
