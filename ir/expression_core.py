@@ -415,8 +415,6 @@ def inverse(value: Expr) -> Expr:
         ExpressionError: the expression is zero.
     """
     terms = value.terms
-    if not terms:
-        raise ExpressionError("division by zero")
     if len(terms) == 1 and value.denominator is None:
         ((m, c),) = terms.items()
         return intern({power(m, -1): normal(Fraction(1, c))})

@@ -260,15 +260,8 @@ class Facts:
 
     @cached_property
     def _rules(self) -> list[tuple[Monomial, Coefficient, Atom]]:
-        rules = []
-        for relation in self.relations:
-            if relation.kind != "equal":
-                continue
-            for name, value in ((relation.left, relation.right), (relation.right, relation.left)):
-                rule = _rule(name, value)
-                if rule is not None:
-                    rules.append(rule)
-                    break
+        sides = [side for r in self.relations if r.kind == "equal" for side in ((r.left, r.right), (r.right, r.left))]
+        rules = [rule for name, value in sides if (rule := _rule(name, value)) is not None]
         # the longest product first, so that a part of it is not taken away before
         return sorted(rules, key=lambda rule: (-_length(rule[0]), rule[0].key, rule[2].text))
 

@@ -38,6 +38,15 @@ def _nested(depth: int, by: Callable[[Expr, int], Expr]) -> Expr:
     return value
 
 
+def _dense(*degrees: int) -> Expr:
+    """The product of polynomials x**n + 2*x**(n - 1) + ... + 2*x + 2, each irreducible (Eisenstein's criterion for 2)."""
+    coefficients = [1]
+    for n in degrees:
+        factor = [2] * n + [1]
+        coefficients = [sum(c * factor[i - j] for j, c in enumerate(coefficients) if 0 <= i - j <= n) for i in range(len(coefficients) + n)]
+    return total(c * x**i for i, c in enumerate(coefficients))
+
+
 def _max_of_sums(count: int) -> Expr:
     names = _symbols(count + 1)
     return maximum(*(a * 2 - b for a, b in pairwise(names)))
@@ -66,6 +75,7 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
         lambda: (x**900 + y**800 * z + 1) / (x**700 * y + z**600 + 2),
         "a fraction is too large to find its common factors",
     ),
+    "steps of a division": (lambda: _dense(200, 100) / _dense(200, 1), "a division of polynomials takes too long"),
     "value": (lambda: constant((x**1000).evaluate({"x": 10**3000})), "a value is too large"),
 }
 

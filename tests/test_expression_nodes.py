@@ -175,6 +175,7 @@ SAME = [
     (ceildiv(256 * ceildiv(x, 256), 64), 4 * ceildiv(x, 256)),
     (ceildiv(x + y, x + y), ONE),
     (floordiv((a + 1) * x, (a + 1) * y), floordiv(x, y)),
+    (ceildiv(b**3 + n * (x + y), x + y), n + ceildiv(b**3, x + y)),
     (ceildiv(-3, 4 * a), ZERO),
     (ceildiv(-a, a + b), ZERO),
     (floordiv(-3, 3 * a), constant(-1)),
@@ -211,6 +212,8 @@ def test_one_form(left: Expr, right: Expr) -> None:
         (4 * ceildiv(x, 4), "4*ceildiv(x, 4)"),
         (floordiv(x, y) + 1, "floordiv(x, y) + 1"),
         (x / maximum(y, z), "x/max(y, z)"),
+        (x + y / 2 + Fraction(1, 3), "x + y/2 + 1/3"),
+        (x - y / 2 - Fraction(1, 3), "x - y/2 - 1/3"),
     ],
 )
 def test_text(expr: Expr, text: str) -> None:
@@ -240,3 +243,7 @@ def test_refusals() -> None:
             act()
     with pytest.raises(ExpressionError, match="division by zero"):
         ceildiv(x, y - z).evaluate({"x": 1, "y": 2, "z": 2})
+    with pytest.raises(ExpressionError, match="division by zero"):
+        (x / floordiv(x, y)).evaluate({"x": 1, "y": 2})
+    with pytest.raises(ExpressionError, match="division by zero"):
+        (x / floordiv(x, y) ** 2 + x).evaluate({"x": 1, "y": 2})
