@@ -51,7 +51,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/concrete.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "wrong_kinds"),
         "verifiers/dist.py": ("diagnostic_coverage", "gate_distribution", "wrong_kinds", "corruption"),
         "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "corruption"),
-        "verifiers/dominance.py": ("conformance", "diagnostic_coverage"),
+        "verifiers/dominance.py": ("dominance", "conformance"),
         "verifiers/forbidden.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/inputs.py": ("diagnostic_coverage", "gate_distribution", "gate_training", "corruption"),
         "verifiers/levels.py": ("diagnostic_coverage", "pipeline_manager", "plan_structure"),
