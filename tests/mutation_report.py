@@ -27,7 +27,7 @@ SECONDS = 120  # for the tests of one mutant
 MEGABYTES = 4_000
 
 _FORMS = ("expression_bounds", "expression_nodes", "expression", "relations", "expression_round_trip", "sympy_bridge", "expression_limits")
-_CLAIMS = ("relations", "expression_nodes", "expression", "sympy_bridge", "expression_limits")
+_CLAIMS = ("relations", "expression_nodes", "expression", "sympy_bridge", "expression_limits", "claims")
 _TRAINING = ("gate_training", "diagnostic_coverage", "corruption")
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "ir": {
@@ -36,7 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "ir/expression_bounds.py": _FORMS,
         "ir/expression_core.py": _FORMS,
         "ir/expression_fraction.py": _FORMS,
-        "ir/expression_intervals.py": ("concrete_layout",),
+        "ir/expression_intervals.py": ("expression_bounds", "concrete_layout"),
         "ir/expression_text.py": _FORMS,
         "ir/expression_values.py": _FORMS,
         "ir/relations.py": _CLAIMS,

@@ -229,6 +229,8 @@ def test_r7_a_wrong_implementation(name: str) -> None:
 
 def test_r8_another_abi() -> None:
     assert broken("queue", queue(("    target @queues abi 3", "    target @queues abi 4"))) == {"bind-queue.R8"}
+    found = gate(plan(), read(queue(("    target @queues abi 3", "    target @queues abi 4")), "concrete.bpir"))
+    assert "the plan is bound to ABI revision 4 of @queues, which has 3 [bind-queue.R8]" in [d.message for d in found]
 
 
 def test_r9_a_buffer_from_nowhere_or_left_out() -> None:

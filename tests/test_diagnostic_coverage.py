@@ -33,9 +33,10 @@ def runs() -> Iterator[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def raised() -> set[str]:
-    """The messages of all diagnostics made while those commands run."""
+def ran() -> tuple[set[str], list[str]]:
+    """The messages of all diagnostics made while those commands run, and the commands whose annotations are not what they found."""
     found: set[str] = set()
+    failed = []
     real = diagnostic.Diagnostic
 
     def recording(message: str, *rest: Any) -> diagnostic.Diagnostic:
@@ -46,8 +47,18 @@ def raised() -> set[str]:
         patch.setattr(diagnostic, "Diagnostic", recording)
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())), contextlib.redirect_stderr(io.StringIO()):
             for command in runs():
-                bp_opt.main(command)
-    return found
+                if bp_opt.main(command) != 0:
+                    failed.append(" ".join(command))
+    return found, failed
+
+
+@pytest.fixture(scope="module")
+def raised(ran: tuple[set[str], list[str]]) -> set[str]:
+    return ran[0]
+
+
+def test_every_annotation_is_met(ran: tuple[set[str], list[str]]) -> None:
+    assert ran[1] == []
 
 
 COVERED_ELSEWHERE = {
