@@ -118,7 +118,8 @@ def test_r4_says_which_users_are_wrong() -> None:
     more = ("@attention.residual.decode]", "@attention.query.decode]")
     (found,) = refused(edited(planned(), INPUT, more), "plan.R4", INPUT.strip())
     assert found.message == (
-        "the consumers of @input are not the tasks that read it: @attention.query.decode does not, @attention.residual.decode reads [plan.R4]"
+        "the consumers of @input are not the tasks that read it: "
+        "@attention.query.decode does not, @attention.residual.decode reads [plan.R4]"
     )
     head = "plan.buffer @output "
     (found,) = refused(edited(planned(), head, ("@mlp.residual.decode", "@mlp.gelu.decode")), "plan.R4", head)
