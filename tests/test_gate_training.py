@@ -115,6 +115,13 @@ def test_r2_a_layer_without_forward_task() -> None:
     refused(text, "R2", at='model.gelu "mlp.gelu"')
 
 
+def test_r2_a_layer_with_weights_without_forward_task() -> None:
+    """Its gradients and its optimizer are not judged by what is not there."""
+    text = re.sub(r"%m\b", "%r", dropped(distributed(), '"mlp.layer_norm.forward"'))
+    found = gate(model(), read(text, "target.bpir"))
+    assert labels(found) == {RULE + "R2"}, shown(found)
+
+
 def test_r3_operands_exchanged() -> None:
     refused(replaced(distributed(), ("add %yd, %x", "add %x, %yd")), "R3", at='"attention.residual.forward"')
 
@@ -298,7 +305,34 @@ def test_r15_an_input_changed_lost_or_added(change: tuple[str, str], at: str) ->
 
 def test_r16_a_block_distributed_twice() -> None:
     block = statement(distributed(), "dist.block @block") + "  }\n"
-    refused(replaced(distributed(), (block, block + block.replace("@block ", "@more "))), "R16", at="dist.block @more")
+    text = replaced(distributed(), (block, block + block.replace("@block ", "@more ")))
+    refused(text, "R16", at="dist.block @more")
+    (found,) = gate(model(), read(text, "target.bpir"))
+    assert found.message == f"the block comes from 'block', which is distributed twice [{RULE}R16]"
+    text = replaced(text, (block.replace("@block ", "@more "), block.replace("@block ", "@more ").replace('from "block"', 'from "none"')))
+    (found,) = gate(model(), read(text, "target.bpir"))
+    assert found.message == f"the block comes from 'none', which is no block of the model [{RULE}R16]"
+
+
+def test_r8_a_block_that_returns_too_little_or_too_much() -> None:
+    for returned in ("%z", "%z, %dx_1, %dx_1"):
+        refused(replaced(distributed(), ("dist.return %z, %dx_1", f"dist.return {returned}")), "R8", at="dist.return")
+
+
+@pytest.mark.parametrize(
+    ("head", "result", "rules"),
+    [
+        (GELU, "%g", ("R4", "R3", "R8", "R14")),  # its readers read what is no image of a value
+        ('"mlp.gelu.activation_gradient"', "%du", ("R4", "R8")),
+        ('"mlp.expand.optimizer"', "", ("R4",)),
+    ],
+)
+def test_r4_a_result_more(head: str, result: str, rules: tuple[str, ...]) -> None:
+    whole = statement(distributed(), head)
+    first, *rest = whole.splitlines(keepends=True)
+    more = first.replace(f"{result} = ", f"{result}, %more = ") if result else first.replace("dist.compute", "%more = dist.compute")
+    more = more.replace("\n", (", " if result else " : ") + "!bp.tensor<H, e>\n")
+    refused(replaced(distributed(), (whole, more + "".join(rest))), *rules, at=head)
 
 
 # R17: whole numbers
