@@ -60,7 +60,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "corruption"),
-        "verifiers/rules.py": ("rule_labels", "gate_distribution", "gate_planning", "diagnostic_coverage"),
+        "verifiers/rules.py": ("findings", "rule_labels", "gate_distribution", "gate_planning", "diagnostic_coverage"),
         "verifiers/structure.py": ("diagnostic_coverage", "plan_structure", "conformance", "wrong_kinds"),
         "verifiers/symbols.py": ("diagnostic_coverage", "plan_structure", "pipeline", "wrong_kinds"),
         "verifiers/training.py": _TRAINING,

@@ -9,6 +9,7 @@ import pytest
 from support import ROOT, edited, example, example_text, labels, line_of, read, replaced, run, shown, statement
 
 from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.operation import clone
 from bpir.ir.printer import print_module
 from bpir.verifiers import module as structure
 
@@ -95,6 +96,20 @@ def test_r3_a_life_that_is_too_short_or_none(live: str) -> None:
 
 def test_r3_a_workspace_that_dies_before_its_last_user() -> None:
     refused(edited(planned(), "plan.buffer @workspace ", ("live [0, 14]", "live [0, 13]")), "plan.R3", "plan.buffer @workspace")
+
+
+def test_findings_stand_in_the_order_of_the_text_those_without_a_place_first() -> None:
+    module = read("plan.task @a compute gelu\n  work <>\nplan.task @b compute gelu\n  work <>\n")
+    block = module.regions[0].blocks[0]
+    for task in block.operations:
+        del task.properties["sym_name"]
+    made = clone(block.operations[0])
+    made.span = None
+    block.append(made)
+    places = [d.span.start if d.span is not None else None for d in structure.verify(module)]
+    assert places[0] is None and places[-1] is not None and places[-1] > 0
+    known = [place for place in places if place is not None]
+    assert known == sorted(known) and known[0] == 0 and places[: -len(known)] == [None] * (len(places) - len(known))
 
 
 # plan.R4: a buffer knows who uses it
