@@ -184,6 +184,13 @@ def test_equalities_under_facts(facts: Facts, left: Expr, right: Expr) -> None:
     assert facts.equal(left, right + 1).refuted
 
 
+def test_forms_too_large_to_compare_are_not_the_same() -> None:
+    """The other form of each is a fraction whose common factors are not sought."""
+    names = [symbol(f"v{i}") for i in range(601)]
+    first, second = (floordiv(x * total(some), 2 * x + y) for some in (names[:-1], names[1:]))
+    assert Facts().equal(first, second).answer is Answer.UNKNOWN
+
+
 def test_a_case_that_divides_by_zero_proves_nothing() -> None:
     assert Facts().greater(a, a / (a - maximum(a, b))).answer is Answer.UNKNOWN
     assert Facts().greater(a, a / (b - maximum(a, b))).answer is Answer.UNKNOWN
