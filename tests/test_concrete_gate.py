@@ -6,6 +6,7 @@ import pytest
 from concrete_support import PLAN, bound_text, broken, labels, plan
 from support import dropped, edited, example, gate, line_of, read, replaced, run, statement
 
+from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
 

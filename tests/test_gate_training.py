@@ -466,3 +466,12 @@ def test_plan_r12_another_storage_class() -> None:
 @pytest.mark.parametrize("change", [("holds <activation = ", "holds <activation = 2*"), ('"mlp.gelu"', '"mlp.gelu" dropped [activation]')])
 def test_plan_r13_a_changed_memory_fact(change: tuple[str, str]) -> None:
     refused_plan(edited(planned(), 'plan.memory "mlp.gelu"', change), "R13", at='plan.memory "mlp.gelu"')
+
+
+def test_plan_r13_facts_given_twice_left_out_or_invented() -> None:
+    head = 'plan.memory "mlp.gelu"'
+    fact = statement(planned(), head)
+    refused_plan(planned().replace(fact, fact + fact), "R13", at=head)
+    found = gate(source(), read(dropped(planned(), head), "plan.bpir"))
+    assert labels(found) == {PLAN + "R13"} and "are missing in the plan" in found[0].message
+    refused_plan(replaced(planned(), (fact, fact + fact.replace("mlp.gelu", "mlp.more"))), "R13", at='plan.memory "mlp.more"')
