@@ -43,7 +43,11 @@ def percent(part: int, whole: int) -> str:
 def summary(found: list[tuple[Pair, list[Outcome]]]) -> str:
     """The counts by claim, then by law."""
     distinct = len({str(pair) for pair, _ in found})
-    lines = [f"{len(found)} pairs, {distinct} of them distinct, {sum(pair.relation == '=' for pair, _ in found)} equal in disguise"]
+    equal = [o for pair, outcomes in found if pair.relation == "=" for o in outcomes if o.claim == "equal"]
+    left = sum(o.answer is Answer.UNKNOWN for o in equal)
+    lines = [
+        f"{len(found)} pairs ({distinct} distinct); {len(equal)} equal in disguise, {left} of these unknown: {percent(left, len(equal))}"
+    ]
     lines.append(f"{'claim':10} {'proved':>8} {'refuted':>8} {'unknown':>8} {'share':>7}   {'true':>7} {'unknown':>8} {'share':>7}")
     everything = [o for _, outcomes in found for o in outcomes]
     for claim in (*CLAIMS, "all"):

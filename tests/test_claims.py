@@ -79,7 +79,7 @@ def test_the_report_counts() -> None:
     found = run(60)
     assert len(found) >= 60
     text = summary(found)
-    assert text.startswith(f"{len(found)} pairs, ")
+    assert text.startswith(f"{len(found)} pairs (")
     rows = {line.split("  ")[0].strip(): line for line in text.splitlines()}
     for claim in ("equal", "at least", "greater", "integral", "divides"):
         counts = [int(word) for word in rows[claim].removeprefix(claim).split()[:3]]
