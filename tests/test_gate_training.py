@@ -213,6 +213,23 @@ def test_r10_a_fork_with_the_wrong_number_of_uses() -> None:
     refused(text, "R10", "R6", at='"attention.qkv_fork.activation_gradient"')
 
 
+def test_r10_a_wrong_fork_at_a_border_that_not_every_use_passes() -> None:
+    """Two of three uses of %n enter the sharded region: the wrong sum stands for these two, and what reads it is judged by itself."""
+    text = replaced(
+        example_text("transformer_block"),
+        ('    %v = model.linear "attention.value" %n : [h x d]\n', ""),
+        ("%q, %k, %v context", "%q, %k, %k context"),
+        ('"attention.residual" %yd, %x', '"attention.residual" %yd, %n'),
+    )
+    origin = read(text)
+    step = print_module(run(origin, f"distribute-training{{{ATTENTION}}}"))
+    assert not gate(origin, read(step))
+    (fork,) = re.findall(r" fork (%\w+, %\w+) : .*unreduced", step)
+    first = fork.split(", ")[0]
+    found = gate(origin, read(replaced(step, (f"fork {fork} :", f"fork {first}, {first} :"))))
+    assert labels(found) == {RULE + "R10"}, shown(found)
+
+
 def test_r10_a_sum_that_is_made_twice() -> None:
     head = '"attention.qkv_fork.activation_gradient"'
     second = copied(head, ("%dn_3 =", "%more ="), (head, '"attention.query.fork.activation_gradient"'))

@@ -340,7 +340,6 @@ class BlockTrace:
         view = self.views.get(layer_of(operation))
         forward = self.tasks.get((layer_of(operation), "forward"))
         if view is None or forward is None:
-            self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
             return
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
