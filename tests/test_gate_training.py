@@ -244,6 +244,14 @@ def test_r11_a_task_that_is_repeated_without_need() -> None:
     refused(added(distributed(), BACKWARD, again), "R11", at='"mlp.gelu.recompute"')
 
 
+def test_r11_a_collective_that_is_not_repeated() -> None:
+    """The product that it sums is repeated, which is not the same."""
+    step = distributed("tensor=t recompute=full")
+    text = replaced(dropped(step, '"attention.output_collective.recommunication"'), ("dropout %y_sum_again", "dropout %y_again"))
+    found = [d.message for d in gate(model(), read(text))]
+    assert f"the collective of the result of 'attention.output_projection' is not repeated [{RULE}R11]" in found
+
+
 def test_r12_a_backward_task_that_reads_what_is_neither_kept_nor_repeated() -> None:
     text = replaced(distributed(), ("%do, %dropped_again, %v", "%do, %dropped, %v"))
     refused(text, "R12", at='"attention.probability_value.activation_gradient"')
