@@ -88,6 +88,21 @@ def test_the_derived_step_and_its_plan_pass(options: str) -> None:
     assert not gate(source(options), read(planned(options)))
 
 
+def test_a_value_that_was_kept_before_it_is_gathered_passes() -> None:
+    """A second norm reads the shard of %n, and keeps it, before the projections gather it again."""
+    text = replaced(
+        example_text("transformer_block"),
+        (
+            '    %q = model.linear "attention.query" %n',
+            '    %p = model.layer_norm "attention.second" %n\n    %q = model.linear "attention.query" %n',
+        ),
+        ('"attention.residual" %yd, %x', '"attention.residual" %yd, %p'),
+    )
+    origin = read(text)
+    options = "tensor=t communication=reduce_scatter_all_gather recompute=none all_gather_redo"
+    assert not gate(origin, read(print_module(run(origin, f"distribute-training{{{options}}}"))))
+
+
 # distribute-training.R1 to R3: what forward computes
 
 
