@@ -28,7 +28,7 @@ MEGABYTES = 4_000
 
 _FORMS = ("expression_bounds", "expression_nodes", "expression", "relations", "expression_round_trip", "sympy_bridge", "expression_limits")
 _CLAIMS = ("relations", "expression_nodes", "expression", "sympy_bridge", "expression_limits", "claims")
-_TRAINING = ("gate_training", "diagnostic_coverage", "corruption")
+_TRAINING = ("gate_training", "gate_gaps", "diagnostic_coverage", "corruption")
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "ir": {
         "ir/expression.py": _FORMS,
@@ -46,11 +46,11 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "verifiers": {
         "verifiers/binding.py": ("concrete_gate", "concrete_binding", "diagnostic_coverage"),
-        "verifiers/boundary.py": ("tools_verify", "concrete_gate", "gate_distribution", "gate_planning"),
+        "verifiers/boundary.py": ("tools_verify", "concrete_gate", "gate_gaps", "gate_distribution", "gate_planning"),
         "verifiers/capacity.py": ("concrete_layout", "concrete_gate", "diagnostic_coverage"),
         "verifiers/concrete.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "wrong_kinds"),
         "verifiers/dist.py": ("diagnostic_coverage", "gate_distribution", "wrong_kinds", "corruption"),
-        "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "corruption"),
+        "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "gate_gaps", "corruption"),
         "verifiers/dominance.py": ("dominance", "conformance"),
         "verifiers/forbidden.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/inputs.py": ("diagnostic_coverage", "gate_distribution", "gate_training", "corruption"),
@@ -58,8 +58,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/module.py": ("diagnostic_coverage", "plan_structure", "concrete_gate", "wrong_kinds"),
         "verifiers/placement.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
-        "verifiers/plan_training.py": ("gate_training", "corruption"),
-        "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "corruption"),
+        "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
+        "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),
         "verifiers/rules.py": ("findings", "rule_labels", "gate_distribution", "gate_planning", "diagnostic_coverage"),
         "verifiers/structure.py": ("diagnostic_coverage", "plan_structure", "conformance", "wrong_kinds"),
         "verifiers/symbols.py": ("diagnostic_coverage", "plan_structure", "pipeline", "wrong_kinds"),

@@ -10,7 +10,7 @@ from support import UNDECIDED, dropped, edited, example, example_text, gate, lab
 
 from bpir.dialects.bp import Work
 from bpir.dialects.dist.tasks import work_of
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation, clone
 from bpir.ir.printer import print_module
 from bpir.verifiers import boundary
@@ -48,23 +48,6 @@ def accepted(text: str, source: Operation | None = None) -> None:
 
 def test_the_derived_module_passes() -> None:
     accepted(derived())
-
-
-def test_a_cache_that_the_model_names_passes() -> None:
-    named = ("%o = model.attention", '%K, %V = model.kv_append "attention.append" %k, %v context c\n    %o = model.attention')
-    text = replaced(example_text("transformer_block"), named, ("%q, %k, %v context c dropout", "%q, %K, %V dropout"))
-    source = read(text)
-    accepted(print_module(run(source, "distribute-inference")), source)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "levels"),
-    [("model", "model", "model and model"), ("dist", "model", "dist and model"), ("none", "dist", "none and dist")],
-)
-def test_levels_between_which_nothing_is_derived(first: str, second: str, levels: str) -> None:
-    modules = {"model": model(), "dist": read(derived()), "none": read("bp.symbols B")}
-    with pytest.raises(DiagnosticError, match=f"no derivation leads .*: {levels}$"):
-        boundary.verify(modules[first], modules[second])
 
 
 # R1: every task comes from an operation of the model
