@@ -247,6 +247,9 @@ def _quotient(a: Expr | Coefficient, b: Expr | Coefficient) -> Expr:
     return (a if isinstance(a, Expr) else constant(a)) / b
 
 
+OTHER_WAY = {"ceildiv": "floordiv", "floordiv": "ceildiv"}
+
+
 def rounded(kind: str, quotient: Expr) -> Expr:
     """The quotient rounded up (`ceildiv`) or down (`floordiv`)."""
     outside = ZERO
@@ -263,13 +266,19 @@ def rounded(kind: str, quotient: Expr) -> Expr:
         if integral(above) and integral(below) and positive(below):
             inner = _single_node(kind, above)
             if inner is not None:
-                # ceil((p + ceil(x)) / n) = ceil((p + x) / n) for integral p and a positive integer n; so for floor.
-                quotient = (above - atom_expression(inner) + inner.arguments[0] / inner.arguments[1]) / below
+                # ceil((p + ceil(x)) / n) = ceil((p + x) / n) for integral p and a positive integer n, and so is
+                # ceil((p - floor(x)) / n) = ceil((p - x) / n); the same with floor and ceil exchanged.
+                sign = 1 if inner.kind == kind else -1
+                quotient = (above - sign * (atom_expression(inner) - inner.arguments[0] / inner.arguments[1])) / below
                 continue
             if kind == "ceildiv" and positive(above) and nonnegative(below - above):
                 return outside + 1
+            if kind == "ceildiv" and nonnegative(-above) and nonnegative(above + below - 1):
+                return outside
             if kind == "floordiv" and nonnegative(above) and nonnegative(below - above - 1):
                 return outside
+            if kind == "floordiv" and positive(-above) and nonnegative(above + below):
+                return outside - 1
         return outside + atom_expression(_rounded_atom(kind, quotient, above, below))
 
 
@@ -309,10 +318,16 @@ def _integral_part(above: Terms, below: Terms) -> Expr:
 
 
 def _single_node(kind: str, above: Expr) -> Atom | None:
-    """The only node of that kind which is a term by itself with coefficient 1, if it is the only one."""
+    """The only node of that kind which is a term by itself with coefficient 1, or of the other kind with -1, if it is the
+    only one.
+    """
     found = None
     for m, c in above.terms.items():
-        if c == 1 and len(m.factors) == 1 and m.factors[0][1] == 1 and m.factors[0][0].kind == kind:
+        if (
+            len(m.factors) == 1
+            and m.factors[0][1] == 1
+            and m.factors[0][0].kind == (kind if c == 1 else OTHER_WAY[kind] if c == -1 else "")
+        ):
             if found is not None:
                 return None
             found = m.factors[0][0]

@@ -32,6 +32,8 @@ def _sum(terms: Iterable[tuple[Fraction, Interval]]) -> Interval:
 
 
 def _monomial(m: Monomial, symbols: Mapping[str, Interval]) -> Interval:
+    if len(m.factors) == 1 and m.degree == 1:
+        return _atom(m.factors[0][0], symbols)
     low: Fraction = Fraction(1)
     high: Fraction | None = Fraction(1)
     for atom, n in m.factors:

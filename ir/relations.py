@@ -23,6 +23,7 @@ from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
 from bpir.ir.relations_proof import (
+    by_floors,
     equal_by_cases,
     equal_by_sympy,
     has_nodes,
@@ -139,7 +140,7 @@ class Facts:
             return proved("normal form", under)
         if has_nodes(left, right):
             left, right = self._simplified(left), self._simplified(right)
-            if left is right:
+            if left is right or self._by_floors(left) is self._by_floors(right):
                 return proved("normal form", under)
         nodes = has_nodes(left, right)
         for limit in (_QUICK, None) if nodes else (None,):
@@ -203,7 +204,8 @@ class Facts:
         if any(r.kind == "greater" and r.left - r.right is a - b for r in self.relations):
             return proved("declared")
         difference = self._simplified(difference)
-        if _shows(lambda: is_nonnegative(self._system, difference, strict)):
+        shown = _shows(lambda: is_nonnegative(self._system, difference, strict))
+        if shown or _shows(lambda: is_nonnegative(self._system, by_floors(difference), strict)):
             return proved("signs", under)
         if strict:
             false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
@@ -235,6 +237,13 @@ class Facts:
         try:
             return simplify(self._system, expr)
         except ExpressionError:  # a step exceeds a bound
+            return expr
+
+    @staticmethod
+    def _by_floors(expr: Expr) -> Expr:
+        try:
+            return by_floors(expr)
+        except ExpressionError:
             return expr
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
@@ -269,15 +278,8 @@ class Facts:
 
     @cached_property
     def _rules(self) -> list[tuple[Monomial, Coefficient, Atom]]:
-        rules = []
-        for relation in self.relations:
-            if relation.kind != "equal":
-                continue
-            for name, value in ((relation.left, relation.right), (relation.right, relation.left)):
-                rule = _rule(name, value)
-                if rule is not None:
-                    rules.append(rule)
-                    break
+        sides = [side for r in self.relations if r.kind == "equal" for side in ((r.left, r.right), (r.right, r.left))]
+        rules = [rule for name, value in sides if (rule := _rule(name, value)) is not None]
         # the longest product first, so that a part of it is not taken away before
         return sorted(rules, key=lambda rule: (-_length(rule[0]), rule[0].key, rule[2].text))
 

@@ -7,16 +7,19 @@ from fractions import Fraction
 from itertools import product as grid
 from math import prod
 
-from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum
+from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, rounded
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral, nonnegative, positive, whole
-from bpir.ir.expression_core import intern
+from bpir.ir.expression_core import intern, normal
+from bpir.ir.expression_fraction import divide, leading, primitive
 from bpir.ir.expression_values import Substitution
 from bpir.ir.relations_system import System, with_fresh_excess
 
 _BRANCHES = 64  # cases of one case split
 _INTEGER_POINTS = 2_000  # points at which a polynomial with fractional coefficients is tried
 _FACT_FACTORS = 4  # divisor facts that one term may use
+_BOUND_STEPS = 2  # multiples of bounds that are taken away one after the other
+_BOUND_TERMS = 20  # terms of what they are taken away from
 SYMPY_SIZE = 60  # factors and terms that sympy is asked about
 SYMPY_ARGUMENTS = 4  # arguments of each max and min in them
 
@@ -136,6 +139,48 @@ def _beats(system: System, kind: str, a: Expr, b: Expr) -> bool:
     return is_nonnegative(system, a - b if kind == "max" else b - a, budget=4)
 
 
+def by_floors(expr: Expr) -> Expr:
+    """The expression with each rounded quotient in one form: `ceildiv(a, b)` is `-floordiv(-a, b)`, and for integers
+    `floordiv(a + b - 1, b)`.
+    """
+    return _Floors({}).apply(expr)
+
+
+class _Floors(Substitution):
+    def _atom(self, atom: Atom) -> Expr | None:
+        value = None
+        if atom.kind != "symbol":
+            arguments = tuple(self.apply(a) for a in atom.arguments)
+            if atom.kind in ("ceildiv", "floordiv"):
+                sign = -1 if atom.kind == "ceildiv" else 1
+                value = sign * _one_floor(rounded("floordiv", sign * arguments[0] / arguments[1]))
+            elif arguments != atom.arguments:
+                value = self.rebuild(atom, arguments)
+        self._atoms[atom] = value
+        return value
+
+
+def _one_floor(expr: Expr) -> Expr:
+    """An expression whose quotient was rounded down, with that or the other quotient of which it is a multiple plus an integer."""
+    floors = [atom for atom in expr.atoms() if atom.kind == "floordiv"]
+    if len(floors) != 1:
+        return expr
+    above, below = floors[0].arguments
+    if not (integral(above) and integral(below) and positive(below)):
+        return expr
+    # floor(p/n) = -1 - floor((-p - 1)/n) for integers: of the two, the one of a positive p, then the one whose text comes first
+    other = -1 - rounded("floordiv", (-above - 1) / below)
+    others = [atom for atom in other.atoms() if atom.kind == "floordiv"]
+    if len(others) != 1 or _rank(floors[0]) <= _rank(others[0]):
+        return expr
+    return Substitution({}, {floors[0]: other}).apply(expr)
+
+
+def _rank(atom: Atom) -> tuple[bool, str]:
+    terms = atom.arguments[0].terms
+    return not terms or terms[leading(terms)] < 0, atom.text
+
+
 def equal_by_cases(a: Expr, b: Expr) -> bool:
     """Whether both are the same whichever argument each max and min attains.
 
@@ -150,33 +195,45 @@ def _cases(a: Expr, b: Expr, known: Mapping[Expr, bool], budget: list[int]) -> b
         return True
     budget[0] -= 1
     node = next((atom for atom in _nodes(a, b) if atom.kind in ("max", "min")), None)
-    if node is None or budget[0] < 0:
+    if node is None:
+        return by_floors(a) is by_floors(b)
+    if budget[0] < 0:
         return False
     first, second, *others = node.arguments
-    difference = _signed(first - second)
-    for sign in (True, False) if difference not in known else (known[difference],):
-        # sign True: the difference as oriented is not negative
-        first_is_larger = sign == (difference is first - second or _same_direction(difference, first - second))
+    difference = first - second
+    decided = _sign(difference, known)
+    for first_is_larger in (True, False) if decided is None else (decided,):
         kept = first if first_is_larger == (node.kind == "max") else second
         value = maximum(kept, *others) if node.kind == "max" else minimum(kept, *others)
         step = Substitution({}, {node: value})
-        if not _cases(step.apply(a), step.apply(b), {**known, difference: sign}, budget):
+        if not _cases(step.apply(a), step.apply(b), {**known, difference: first_is_larger}, budget):
             return False
     return True
 
 
-def _signed(difference: Expr) -> Expr:
-    """One of the two expressions `d`, `-d`, up to a positive factor: what has the sign of both."""
-    from bpir.ir.expression_fraction import primitive
+def _sign(difference: Expr, known: Mapping[Expr, bool]) -> bool | None:
+    """Whether the difference is not negative (True) or not positive (False), by the known signs of others."""
+    for other, sign in known.items():
+        same = _same_sign(difference, other)
+        if same is not None:
+            return sign == same
+    return None
 
-    terms, _, _ = primitive(difference.terms)
-    return intern(terms)
 
-
-def _same_direction(oriented: Expr, difference: Expr) -> bool:
-    from bpir.ir.expression_fraction import primitive
-
-    return primitive(difference.terms)[2] > 0
+def _same_sign(a: Expr, b: Expr) -> bool | None:
+    """Whether one is a positive (True) or negative (False) multiple of the other; None where that is not seen."""
+    if a.denominator is not b.denominator and not all(e.denominator is None or positive(e.denominator) for e in (a, b)):
+        return None
+    first, first_monomial, first_content = primitive(a.terms)
+    second, second_monomial, second_content = primitive(b.terms)
+    if not all(atom.positive for atom, _ in product(first_monomial, power(second_monomial, -1)).factors):
+        return None
+    for above, below in ((first, second), (second, first)):
+        terms, rest = divide(above, below, exact=True)
+        factor = intern(terms)
+        if not rest and (positive(factor) or positive(-factor)):
+            return positive(factor) == (first_content * second_content > 0)
+    return None
 
 
 # Signs
@@ -185,43 +242,68 @@ def _same_direction(oriented: Expr, difference: Expr) -> bool:
 def is_nonnegative(system: System, expr: Expr, strict: bool = False, budget: int = _BRANCHES) -> bool:
     """Whether no value is negative (with `strict`, nor zero)."""
     expr = with_fresh_excess(expr, system.larger)
-    return any(nonnegative(e, system.lower, strict) for e in _lower_estimates(expr)) or _nonnegative_by_cases(
-        system, expr, strict, [budget]
-    )
+    return _shown(system, expr, strict) or _nonnegative_by_cases(system, expr, strict, [budget])
+
+
+def _shown(system: System, expr: Expr, strict: bool) -> bool:
+    """Whether the coefficients show it, those of a lower estimate, or those of what bounds leave over."""
+    if any(nonnegative(e, system.lower, strict) for e in _lower_estimates(expr)):
+        return True
+    if not system.bounds:
+        return False
+    bounds = [with_fresh_excess(bound, system.larger) for bound in system.bounds]
+    return any(_above_bounds(e, bounds, system.lower, strict, _BOUND_STEPS) for e in _lower_estimates(expr))
+
+
+def _above_bounds(expr: Expr, bounds: list[Expr], lower: Mapping[Atom, int], strict: bool, left: int) -> bool:
+    """Whether the expression less positive multiples of bounds is not negative: `B*c - B*S` less `B*(c - S)`.
+
+    Each multiple takes a negative term away.
+    """
+    if expr.denominator is not None:
+        return positive(expr.denominator) and _above_bounds(intern(expr.terms), bounds, lower, strict, left)
+    if len(expr.terms) > _BOUND_TERMS:
+        return False
+    for m, c in sorted(expr.terms.items(), key=lambda term: term[0].key):
+        for bound in bounds if c < 0 else ():
+            for n, d in bound.terms.items():
+                factor = product(m, power(n, -1))
+                if d < 0 and bound.denominator is None and all(atom.positive for atom, _ in factor.factors):
+                    rest = expr - intern({factor: normal(Fraction(c) / d)}) * bound
+                    if nonnegative(rest, lower, strict) or (left > 1 and _above_bounds(rest, bounds, lower, strict, left - 1)):
+                        return True
+    return False
 
 
 def _lower_estimates(expr: Expr) -> Iterator[Expr]:
-    """The expression, and expressions that are never above it, without ceildiv and floordiv."""
+    """The expression, and expressions that are never above it: one rounded quotient after the other as what bounds it."""
     yield expr
-    estimate = expr
     for atom in expr.atoms():
         if atom.kind in ("ceildiv", "floordiv"):
-            bounded = _rounding_bound(estimate, atom)
-            if bounded is None:
-                return
-            estimate = bounded
-    if estimate is not expr:
-        yield estimate
+            bounded = _rounding_bound(expr, atom)
+            if bounded is not None:
+                expr = bounded
+                yield expr
 
 
 def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
-    """A lower bound of the expression in which the rounded quotient is linear: q <= ceil(q) <= q + 1 - 1/b, floor
-    alike.
+    """A lower bound of the expression in which the rounded quotient is linear: q <= ceil(q) <= q + 1, and q + 1 - 1/b for
+    integers; floor alike.
     """
-    above, below = atom.arguments
-    if expr.denominator is not None or not (integral(above) and integral(below) and positive(below)):
+    if expr.denominator is not None:
         return None
     signs = set()
     for m, c in expr.terms.items():
         for other, n in m.factors:
             if other is atom:
-                if n != 1 or not all(a.positive for a, _ in m.factors if a is not atom):
+                if n != 1 or not all(a.lower is not None and a.lower >= 0 for a, _ in m.factors if a is not atom):
                     return None
                 signs.add(c > 0)
     if len(signs) != 1:
         return None
+    above, below = atom.arguments
     quotient = above / below
-    slack = (below - 1) / below
+    slack = (below - 1) / below if integral(above) and integral(below) and positive(below) else ONE
     if signs == {True}:
         value = quotient if atom.kind == "ceildiv" else quotient - slack
     else:
@@ -242,7 +324,7 @@ def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list
     node = next((node for node in nodes if node not in bounding), nodes[0])
     enough = any if node in bounding else all
     return enough(
-        any(nonnegative(e, system.lower, strict) for e in _lower_estimates(case)) or _nonnegative_by_cases(system, case, strict, budget)
+        _shown(system, case, strict) or _nonnegative_by_cases(system, case, strict, budget)
         for case in (Substitution({}, {node: argument}).apply(expr) for argument in node.arguments)
     )
 

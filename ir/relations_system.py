@@ -17,6 +17,7 @@ from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
 from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom
 from bpir.ir.expression_bounds import integral, positive
 from bpir.ir.expression_core import atom_expression, intern, multiply, normal
+from bpir.ir.expression_fraction import rational_content
 from bpir.ir.expression_values import Substitution
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class System:
     whole: Sequence[Expr]  # positive integers, by parameters: what a divisor fact leaves open
     lower: Mapping[Atom, int]  # parameters with a lower bound above 1
     larger: Mapping[str, Expr]  # parameter: it is greater than this expression
+    bounds: Sequence[Expr]  # never negative, by parameters: what an order or a divisor leaves open
     contradiction: str | None  # why nothing is admissible
 
     def apply(self, expr: Expr) -> Expr:
@@ -66,6 +68,7 @@ class _Solver:
         self._whole: dict[Expr, None] = {}
         self._lower: dict[Atom, int] = {}
         self._larger: dict[str, Expr] = {}
+        self._bounds: dict[Expr, None] = {}
         contradiction = None
         try:
             for name, number in bindings.items():
@@ -82,7 +85,8 @@ class _Solver:
             contradiction = str(error)
         except ExpressionError as error:  # a denominator became zero, or a value too large
             contradiction = f"the relations cannot be solved: {error}"
-        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, contradiction)
+        bounds = [*self._bounds, *(fact - 1 for fact in self._whole)]
+        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction)
 
     def _apply(self, expr: Expr) -> Expr:
         return expr.substitute(self._values)
@@ -145,20 +149,24 @@ class _Solver:
 
     def _greater(self, relation: Relation) -> None:
         left, right = self._apply(relation.left), self._apply(relation.right)
-        difference = (left - right).constant
-        if difference is not None:
-            if difference <= 0:
+        difference = left - right
+        value = difference.constant
+        if value is not None:
+            if value <= 0:
                 raise _Contradiction(f"{relation.text} cannot hold")
             return
         name = _symbol_name(left)
         bound = right.constant
-        if name is None:
-            return
-        if bound is not None:
+        if name is not None and bound is not None:
             atom = symbol_atom(name)
             self._lower[atom] = max(self._lower.get(atom, 1), bound.__floor__() + 1)
-        elif name not in right.symbols and name not in self._larger and integral(right):
+        elif name is not None and name not in right.symbols and name not in self._larger and integral(right):
             self._larger[name] = right
+        else:
+            # What is greater than zero is at least 1 where it is an integer, and so is an integer that is a part of it.
+            declared = relation.left - relation.right
+            content = constant(Fraction(rational_content(declared.terms)))
+            self._bounds[difference / content - 1 if integral(declared / content) else difference] = None
 
     def _check_values(self) -> None:
         for name, value in self._values.items():

@@ -7,6 +7,7 @@ from concrete_support import PLAN, bound_text, broken, labels, plan
 from support import dropped, edited, example, gate, line_of, read, replaced, run, statement
 
 from bpir.dialects.slot import SlotMachine
+from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
 
@@ -230,6 +231,8 @@ def test_r7_a_wrong_implementation(name: str) -> None:
 
 def test_r8_another_abi() -> None:
     assert broken("queue", queue(("    target @queues abi 3", "    target @queues abi 4"))) == {"bind-queue.R8"}
+    found = gate(plan(), read(queue(("    target @queues abi 3", "    target @queues abi 4")), "concrete.bpir"))
+    assert "the plan is bound to ABI revision 4 of @queues, which has 3 [bind-queue.R8]" in [d.message for d in found]
 
 
 def test_r9_a_buffer_from_nowhere_or_left_out() -> None:
@@ -278,6 +281,18 @@ def test_r14_other_devices() -> None:
     assert broken("queue", queue(("count <2>", "count <3>"))) == {"bind-queue.R14"}
 
 
+def message(text: str, source: Operation | None = None) -> str:
+    (found,) = gate(source or plan(), read(text, "concrete.bpir"))
+    return found.message
+
+
+def test_r14_what_only_one_side_states() -> None:
+    source = read(replaced(PLAN, ("where m > 1", "where m > 1, 1000 > n, 50 > m")))
+    region = "concrete.region @node.memory on @node.devices\n"
+    text = replaced(print_module(run(source, "bind-queue")), (region, region + "    size <2**40>\n"))
+    assert message(text, source) == ("the size of @node.memory is 1099511627776, 'memory' of the deployment left open [bind-queue.R14]")
+
+
 def test_r14_too_few_devices_for_the_strategy() -> None:
     source = run(example("gpt3_175b"), "distribute-inference", "plan-inference", "bind-symbols{t=8}")
     text = print_module(run(source, "bind-queue")) + "\n"
@@ -306,7 +321,9 @@ def test_r16_swapped_issue_order() -> None:
 def test_r16_a_queue_left_out() -> None:
     source = read(dropped(PLAN, "plan.task @send").replace("consumers [@send, @sample]", "consumers [@sample]").replace("[3, 5]", "[3, 4]"))
     text = print_module(run(source, "bind-queue")) + "\n"
-    assert broken("queue", text.replace("  queue.queue @queue.transfer transfer\n", ""), source) == {"bind-queue.R16"}
+    less = replaced(text, ("  queue.queue @queue.transfer transfer\n", ""))
+    assert broken("queue", less, source) == {"bind-queue.R16"}
+    assert message(less, source) == "'queue.queue' of transfer is missing [bind-queue.R16]"
 
 
 def test_r16_a_cycle_left_idle() -> None:

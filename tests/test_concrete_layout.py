@@ -143,6 +143,7 @@ def bounded(*relations: str) -> Operation:
 def test_relations_can_decide() -> None:
     assert "it depends on m, n" in refused(plan(), "bind-queue{memory=2**20}").message
     assert "it depends on m [" in refused(bounded("1000 > n"), "bind-queue{memory=2**20}").message
+    assert "it depends on m [" in refused(bounded("1000 > n", "m > n"), "bind-queue{memory=2**20}").message
     run(bounded("1000 > n", "50 > m"), "bind-queue{memory=2**20}")
     # at n = 999, m = 49: x to 3996, a to 4032 + 195804 = 199836, b to 200704 + 1998 = 202702, y from 202752 to 203144
     run(bounded("1000 > n", "50 > m"), "bind-queue{memory=203144}")

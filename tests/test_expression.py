@@ -14,7 +14,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, constant, literal, symbol, term, total
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, constant, literal, quotient, symbol, term, total
 
 NAMES = ("B", "a", "b", "t")
 SYMPY = {name: sympy.Symbol(name, integer=True, positive=True) for name in NAMES}
@@ -228,7 +228,8 @@ def test_properties() -> None:
     assert type(constant(Fraction(6, 3)).integer) is int
     assert constant(Fraction(1, 2)).integer is None
     assert constant(Fraction(1, 2)).constant == Fraction(1, 2)
-    assert x.constant is None and x.integer is None
+    for expr in (x, x + 1, 1 / (x + 1), 2 / (x + 1), 3 * x):
+        assert expr.constant is None and expr.integer is None
     assert ZERO.integer == 0 and ZERO.symbols == ()
     assert literal("0012") is constant(12)
 
@@ -286,6 +287,24 @@ def test_division_by_zero() -> None:
         (1 / (x - y)).substitute({"x": y})
     with pytest.raises(ExpressionError, match="'y' has no value"):
         (x + y).evaluate({"x": 2})
+
+
+def test_cancelled_factors_have_any_leading_coefficient() -> None:
+    x, y, z = symbol("x"), symbol("y"), symbol("z")
+    assert (2 * x + 1) * (x + y) / (2 * x + 1) is x + y
+    assert (2 * x + 1) * (3 * x + y) / (2 * x * z + z) is (3 * x + y) / z
+    assert (2 * x + 3 * y) * (5 * x + 1) / ((2 * x + 3 * y) * (7 * x + z)) is (5 * x + 1) / (7 * x + z)
+    assert (4 * x + 2) / (6 * y + 9 * z) is Fraction(2, 3) * ((2 * x + 1) / (2 * y + 3 * z))
+
+
+def test_products_and_quotients_of_single_terms() -> None:
+    x, y = symbol("x"), symbol("y")
+    assert quotient([x, 3 * y, x], [2 * x, y**2]) is 3 * x / (2 * y)
+    assert quotient([x], [x + 1]) is None and quotient([x / (x + 1)], [x]) is None
+    assert quotient([], []) is ONE
+    big = constant(10**2000)
+    with pytest.raises(ExpressionError, match="a coefficient is too large: the limit is 4000 digits"):
+        quotient([x], [big, big])
 
 
 def test_exact_where_floats_are_not() -> None:

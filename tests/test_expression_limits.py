@@ -38,6 +38,19 @@ def _nested(depth: int, by: Callable[[Expr, int], Expr]) -> Expr:
     return value
 
 
+def _times(a: list[int], b: list[int]) -> list[int]:
+    """The coefficients of a product of polynomials in x."""
+    return [sum(a[j] * b[i - j] for j in range(len(a)) if 0 <= i - j < len(b)) for i in range(len(a) + len(b) - 1)]
+
+
+def _dense(*degrees: int) -> Expr:
+    """The product of polynomials x**n + 2*x**(n - 1) + ... + 2*x + 2, each irreducible (Eisenstein's criterion for 2)."""
+    coefficients = [1]
+    for n in degrees:
+        coefficients = _times(coefficients, [2] * n + [1])
+    return total(c * x**i for i, c in enumerate(coefficients))
+
+
 def _max_of_sums(count: int) -> Expr:
     names = _symbols(count + 1)
     return maximum(*(a * 2 - b for a, b in pairwise(names)))
@@ -65,6 +78,12 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "degree of a fraction": (
         lambda: (x**900 + y**800 * z + 1) / (x**700 * y + z**600 + 2),
         "a fraction is too large to find its common factors",
+    ),
+    "steps of a division": (lambda: _dense(200, 100) / _dense(200, 1), "a division of polynomials takes too long"),
+    # x**201 - 1 is (x - 1)*(x**200 + ... + 1), so that one of two divisions is short
+    "steps of one division": (
+        lambda: total(c * x**i for i, c in enumerate(_times([1] * 201, [2] * 100 + [1]))) / (x**201 - 1),
+        "a division of polynomials takes too long",
     ),
     "value": (lambda: constant((x**1000).evaluate({"x": 10**3000})), "a value is too large"),
 }

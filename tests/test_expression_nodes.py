@@ -175,7 +175,28 @@ SAME = [
     (ceildiv(256 * ceildiv(x, 256), 64), 4 * ceildiv(x, 256)),
     (ceildiv(x + y, x + y), ONE),
     (floordiv((a + 1) * x, (a + 1) * y), floordiv(x, y)),
+    (ceildiv(b**3 + n * (x + y), x + y), n + ceildiv(b**3, x + y)),
+    (ceildiv(-3, 4 * a), ZERO),
+    (ceildiv(-a, a + b), ZERO),
+    (floordiv(-3, 3 * a), constant(-1)),
+    (floordiv(-a, a + b), constant(-1)),
+    (floordiv(x - ceildiv(y, a), b), floordiv(a * x - y, a * b)),
+    (ceildiv(-floordiv(x, a), b), ceildiv(-x, a * b)),
 ]
+
+OTHER = [
+    (ceildiv(-4, 3 * a), ZERO),  # a = 1: -1
+    (ceildiv(1 - a, a), ONE),  # 0
+    (floordiv(-4, 3 * a), constant(-1)),  # a = 1: -2
+    (floordiv(1 - a, a), constant(-1)),  # a = 1: 0
+    (floordiv(x - ceildiv(y, a) - ceildiv(z, a), b), floordiv(a * x - y - z, a * b)),  # 1, 1, 1, 2, 3: -1 and 0
+    (ceildiv(-2 * floordiv(x, a), b), ceildiv(-2 * x, a * b)),  # x = 1, a = 2, b = 1: 0 and -1
+]
+
+
+@pytest.mark.parametrize(("left", "right"), OTHER, ids=[left.text for left, _ in OTHER])
+def test_other_forms(left: Expr, right: Expr) -> None:
+    assert left is not right
 
 
 @pytest.mark.parametrize(("left", "right"), SAME, ids=[left.text for left, _ in SAME])
@@ -191,6 +212,8 @@ def test_one_form(left: Expr, right: Expr) -> None:
         (4 * ceildiv(x, 4), "4*ceildiv(x, 4)"),
         (floordiv(x, y) + 1, "floordiv(x, y) + 1"),
         (x / maximum(y, z), "x/max(y, z)"),
+        (x + y / 2 + Fraction(1, 3), "x + y/2 + 1/3"),
+        (x - y / 2 - Fraction(1, 3), "x - y/2 - 1/3"),
     ],
 )
 def test_text(expr: Expr, text: str) -> None:
@@ -220,3 +243,7 @@ def test_refusals() -> None:
             act()
     with pytest.raises(ExpressionError, match="division by zero"):
         ceildiv(x, y - z).evaluate({"x": 1, "y": 2, "z": 2})
+    with pytest.raises(ExpressionError, match="division by zero"):
+        (x / floordiv(x, y)).evaluate({"x": 1, "y": 2})
+    with pytest.raises(ExpressionError, match="division by zero"):
+        (x / floordiv(x, y) ** 2 + x).evaluate({"x": 1, "y": 2})

@@ -298,7 +298,13 @@ def test_r15_an_input_changed_lost_or_added(change: tuple[str, str], at: str) ->
 
 def test_r16_a_block_distributed_twice() -> None:
     block = statement(distributed(), "dist.block @block") + "  }\n"
-    refused(replaced(distributed(), (block, block + block.replace("@block ", "@more "))), "R16", at="dist.block @more")
+    text = replaced(distributed(), (block, block + block.replace("@block ", "@more ")))
+    refused(text, "R16", at="dist.block @more")
+    (found,) = gate(model(), read(text, "target.bpir"))
+    assert found.message == f"the block 'block' is distributed twice [{RULE}R16]"
+    text = replaced(text, (block.replace("@block ", "@more "), block.replace("@block ", "@more ").replace('from "block"', 'from "none"')))
+    (found,) = gate(model(), read(text, "target.bpir"))
+    assert found.message == f"the block comes from 'none', which is no block of the model [{RULE}R16]"
 
 
 # R17: whole numbers

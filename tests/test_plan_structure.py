@@ -9,6 +9,7 @@ import pytest
 from support import ROOT, edited, example, example_text, labels, line_of, read, replaced, run, shown, statement
 
 from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.operation import clone
 from bpir.ir.printer import print_module
 from bpir.verifiers import module as structure
 
@@ -97,6 +98,20 @@ def test_r3_a_workspace_that_dies_before_its_last_user() -> None:
     refused(edited(planned(), "plan.buffer @workspace ", ("live [0, 14]", "live [0, 13]")), "plan.R3", "plan.buffer @workspace")
 
 
+def test_findings_stand_in_the_order_of_the_text_those_without_a_place_first() -> None:
+    module = read("plan.task @a compute gelu\n  work <>\nplan.task @b compute gelu\n  work <>\n")
+    block = module.regions[0].blocks[0]
+    for task in block.operations:
+        del task.properties["sym_name"]
+    made = clone(block.operations[0])
+    made.span = None
+    block.append(made)
+    places = [d.span.start if d.span is not None else None for d in structure.verify(module)]
+    assert places[0] is None and places[-1] is not None and places[-1] > 0
+    known = [place for place in places if place is not None]
+    assert known == sorted(known) and known[0] == 0 and places[: -len(known)] == [None] * (len(places) - len(known))
+
+
 # plan.R4: a buffer knows who uses it
 
 
@@ -112,6 +127,20 @@ def test_r3_a_workspace_that_dies_before_its_last_user() -> None:
 )
 def test_r4_users_that_are_not_the_tasks_that_use_it(head: str, change: tuple[str, str]) -> None:
     refused(edited(planned(), head, change), "plan.R4", head.strip())
+
+
+def test_r4_says_which_users_are_wrong() -> None:
+    more = ("@attention.residual.decode]", "@attention.query.decode]")
+    (found,) = refused(edited(planned(), INPUT, more), "plan.R4", INPUT.strip())
+    assert found.message == (
+        "the consumers of @input are not the tasks that read it: "
+        "@attention.query.decode does not, @attention.residual.decode reads [plan.R4]"
+    )
+    head = "plan.buffer @output "
+    (found,) = refused(edited(planned(), head, ("@mlp.residual.decode", "@mlp.gelu.decode")), "plan.R4", head)
+    assert found.message == (
+        "the producers of @output are not the tasks that write it: @mlp.gelu.decode does not, @mlp.residual.decode writes [plan.R4]"
+    )
 
 
 # plan.R5: a group can run at once
@@ -136,6 +165,34 @@ def test_r5_a_group_of_tasks_that_do_not_need_each_other_is_accepted() -> None:
     group = "[@attention.query.decode, @attention.kv_append.decode]"
     text = replaced(planned(), ("  plan.concurrent", f"  plan.concurrent @more {group}\n  plan.concurrent"))
     assert not structure.verify(read(text))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "buffers"),
+    [
+        ("writes", "reads", ["x"]),
+        ("reads", "writes", ["x"]),
+        ("writes", "writes", ["x"]),
+        ("writes", "reads", ["z", "q", "x", "y"]),  # in the order of their names
+        ("reads", "reads", []),
+    ],
+)
+def test_r5_a_group_that_races(first: str, second: str, buffers: list[str]) -> None:
+    named = buffers or ["x"]
+    listed = "[" + ", ".join(f"@{name}" for name in named) + "]"
+    text = "bp.symbols m\n"
+    for name in named:
+        users = {field: [t for t, use in (("@a", first), ("@b", second)) if use == verb] for field, verb in USES.items()}
+        lines = "".join(f"  {field} [{', '.join(tasks)}]\n" for field, tasks in users.items() if tasks)
+        text += f"plan.buffer @{name} : output<device_local> align 256 live [0, 1]\n  size <m>\n{lines}"
+    text += f"plan.task @a compute gelu\n  work <>\n  {first} {listed}\nplan.task @b compute gelu\n  work <>\n  {second} {listed}\n"
+    found = structure.verify(read(text + "plan.concurrent @group [@a, @b]\n"))
+    assert [d.message for d in found] == [
+        f"@b can't run at once with @a: one writes @{name}, which the other uses [plan.R5]" for name in sorted(buffers)
+    ]
+
+
+USES = {"producers": "writes", "consumers": "reads"}
 
 
 # plan.R6: a transfer is between two ranks
@@ -245,6 +302,12 @@ def test_a_machine_parallelism_or_a_time_in_an_attribute_of_a_model(attributes: 
     head = '"model.gelu"'
     whole = statement(text, head)
     refused(replaced(text, (whole, replaced(whole, ("}> :", f"}}> {attributes} :")))), rule, head)
+
+
+def test_a_word_that_is_a_name_is_no_machine() -> None:
+    """A layer may be called anything; what is free is an attribute."""
+    text = print_module(example("transformer_block"), generic=True).replace('"mlp.gelu"', '"device.kernel"')
+    assert not structure.verify(read(text))
 
 
 def test_a_sharded_tensor_in_a_model() -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from test_expression_nodes import Tree, build, value
 from test_expression_nodes import trees as _trees
 
-from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol, total
 from bpir.ir.relations import Facts, Relation
+from bpir.ir.relations_witness import candidates
 from bpir.ir.verdict import Answer, Verdict
 
 NAMES = ("a", "b", "t")
@@ -163,14 +164,85 @@ def test_identities_of_the_reference_block_are_proved(left: Expr, right: Expr) -
     assert w["H"] == w["h"] * w["d"] and w["h"] % w["t"] == 0 and w["F"] % w["t"] == 0
 
 
+@pytest.mark.parametrize(
+    ("facts", "left", "right"),
+    [
+        (Facts((greater(a, b),)), maximum(a, b), a),
+        (Facts((greater(b, a),)), maximum(a, b), b),
+        (Facts((greater(a, b),)), minimum(a, b), b),
+        (Facts((greater(b, a),)), minimum(a, b), a),
+        (Facts((greater(b, a),)), maximum(a, b, c), maximum(b, c)),
+        (Facts((greater(a, b),)), minimum(a, b, c), minimum(b, c)),
+        (Facts((divides(t, a * b),)), ceildiv(a * b + c, t), a * b / t + ceildiv(c, t)),
+        (Facts((divides(t, a * b),)), floordiv(a * b - c, t), a * b / t - ceildiv(c, t)),
+        (Facts((equal(a, b / (t + 1)),)), a * (t + 1), b),
+        (Facts((equal(b / (t + 1), a),)), a * (t + 1), b),
+    ],
+)
+def test_equalities_under_facts(facts: Facts, left: Expr, right: Expr) -> None:
+    assert facts.equal(left, right).proved
+    assert facts.equal(left, right + 1).refuted
+
+
+def test_forms_too_large_to_compare_are_not_the_same() -> None:
+    """The other form of each is a fraction whose common factors are not sought."""
+    names = [symbol(f"v{i}") for i in range(601)]
+    first, second = (floordiv(x * total(some), 2 * x + y) for some in (names[:-1], names[1:]))
+    assert Facts().equal(first, second).answer is Answer.UNKNOWN
+
+
 def test_a_case_that_divides_by_zero_proves_nothing() -> None:
     assert Facts().greater(a, a / (a - maximum(a, b))).answer is Answer.UNKNOWN
     assert Facts().greater(a, a / (b - maximum(a, b))).answer is Answer.UNKNOWN
 
 
+def test_the_sign_of_one_difference_says_nothing_of_another() -> None:
+    """1/u and 1/v have different signs at B = S = 1, q = 1500; both have the numerator 1."""
+    u, v = 1 / (q - B - 1000), 1 / (q - S - 2000)
+    product = maximum(ZERO, u) * minimum(ZERO, v)
+    assert product.evaluate({"q": 1500, "B": 1, "S": 1}) == Fraction(1, 499) * Fraction(-1, 501)
+    assert BLOCK.equal(product, ZERO).answer is not Answer.PROVED
+    # a factor of either sign: w is -1 at B = 1 and 1 at B = 1000
+    w = floordiv(B - 2, 3) - floordiv(S, S + 1)
+    product = maximum(ZERO, w * (q - 1000)) * minimum(ZERO, q - 1000)
+    assert product.evaluate({"q": 1, "B": 1, "S": 1}) == 999 * -999
+    assert BLOCK.equal(product, ZERO).answer is not Answer.PROVED
+
+
+def test_a_multiple_of_a_difference_has_its_sign() -> None:
+    assert Facts().equal(maximum((x + z) * y, (x + z) * b), (x + z) * maximum(y, b)).proved
+    assert Facts().equal(maximum(x * x - y * y, ZERO), (x + y) * maximum(x - y, ZERO)).proved
+    assert Facts().equal(maximum(x * x - y * y, ZERO), (x + y) * maximum(y - x, ZERO)).refuted
+
+
+ROUNDED = [
+    (ceildiv(a, b), -floordiv(-a, b)),
+    (ceildiv(3 * x, 4), x - floordiv(x, 4)),
+    (ceildiv(a, b), floordiv(a + b - 1, b)),
+    (ceildiv(a, b), floordiv(a - 1, b) + 1),
+    (floordiv(a, b), ceildiv(a - b + 1, b)),
+    (ceildiv(a, maximum(b, t)), floordiv(a + maximum(b, t) - 1, maximum(b, t))),
+    (maximum(ceildiv(a, b), c), maximum(-floordiv(-a, b), c)),
+    (ceildiv(a * ceildiv(b, t), c), -floordiv(a * floordiv(-b, t), c)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), ROUNDED, ids=[f"{left.text} {right.text}" for left, right in ROUNDED])
+def test_one_rounding_is_the_other(left: Expr, right: Expr) -> None:
+    assert Facts().equal(left, right).proved
+    assert Facts().at_least(left, right).proved and Facts().at_least(right, left).proved
+    assert Facts().equal(left, right + 1).refuted
+
+
+def test_rounding_up_of_fractions_is_not_that_of_integers() -> None:
+    assert Facts().equal(ceildiv(a / 2, b), floordiv(a / 2 + b - 1, b)).refuted  # a = b = 1: 1 and 0
+
+
 def test_reason_names_the_relations_used() -> None:
     assert BLOCK.equal(H * x, h * d * x).reason == "normal form under H = d*h, t | h"
     assert BLOCK.equal(x + y, y + x).reason == "normal form"
+    chain = Facts((equal(H, h * d), equal(d, e * x)))
+    assert chain.equal(H, h * e * x).reason == "normal form under H = d*h, d = e*x"
 
 
 @pytest.mark.parametrize(
@@ -196,6 +268,11 @@ def test_reason_names_the_relations_used() -> None:
         (Facts((divides(constant(2), h),)), h / 2 + x, Answer.PROVED),
         (Facts(), x / (x + 1), Answer.REFUTED),
         (Facts(), maximum(ceildiv(x, t), y) * floordiv(x, y), Answer.PROVED),
+        (Facts((divides(t, a * b),)), a * b * x / t + (a * b / t) ** 3, Answer.PROVED),
+        (Facts((divides(t, a * b),)), c / t**9, Answer.REFUTED),
+        (Facts((divides(D, F * H + F),)), (12 + e) * (F * H + F) / D, Answer.PROVED),
+        (Facts((divides(D, F * H + F),)), b / D, Answer.REFUTED),
+        (Facts((divides(D, F * H + F),)), (F * H + F) / (2 * D), Answer.REFUTED),
     ],
 )
 def test_integrality(facts: Facts, expr: Expr, answer: Answer) -> None:
@@ -218,16 +295,53 @@ def test_integrality(facts: Facts, expr: Expr, answer: Answer) -> None:
         (Facts(), x - y, Answer.REFUTED),
         (Facts(), 1000 - x, Answer.REFUTED),
         (Facts(), (x + 1) / (y + 1), Answer.PROVED),
+        (Facts(), floordiv(x, 2) * y, Answer.REFUTED),  # x = 1
     ],
 )
 def test_strict_order(facts: Facts, expr: Expr, answer: Answer) -> None:
     assert facts.greater(expr, ZERO).answer is answer
 
 
+# Relations that no substitution says: a bound from above, a sum, an order of what an equality has replaced.
+BOUNDED = [
+    (Facts((greater(c + 1, S),)), B * c * e, B * S * e, True),
+    (Facts((greater(c + 1, S),)), c, S + 1, False),
+    (Facts((greater(constant(40), c),)), constant(39), c, True),
+    (Facts((greater(constant(40), c),)), constant(38), c, False),
+    (Facts((greater(constant(40), c),)), constant(1521), c**2, True),
+    (Facts((greater(constant(40), c),)), constant(1520), c**2, False),
+    (Facts((greater(a, b), equal(a * b, constant(12)))), a, b + 1, True),
+    (Facts((greater(a, b), equal(a * b, constant(12)))), a, b + 2, False),  # 4 and 3
+    (Facts((divides(t, a + b),)), a + b, t, True),
+    (Facts((divides(t, a), divides(b * t, a))), a, b * t, True),
+    (Facts((divides(t, a), divides(b * t, a))), a, b * t + 1, False),
+    (Facts((greater(a / 2, b / 3),)), 3 * a, 2 * b + 2, False),  # 1 and 1
+    (Facts((greater(a / 2, b / 3),)), 3 * a, 2 * b + 1, True),  # 3*a - 2*b > 0 is an integer
+    (Facts(), (floordiv(a / 2, t) + 1) * t, a / 2, True),
+    (Facts(), ceildiv(a / 2, t) * t, a / 2, True),
+    (Facts(), a / 2 + t, ceildiv(a / 2, t) * t, True),
+    (Facts(), a / 2, ceildiv(a / 2, t) * t, False),
+    (Facts(), ceildiv(a, t) * (floordiv(b, c) + 1), a * (floordiv(b, c) + 1) / t, True),
+]
+
+
+@pytest.mark.parametrize(("facts", "left", "right", "true"), BOUNDED, ids=[f"{left.text} {right.text}" for _, left, right, _ in BOUNDED])
+def test_orders_by_bounds(facts: Facts, left: Expr, right: Expr, true: bool) -> None:
+    assert facts.at_least(left, right).answer is (Answer.PROVED if true else Answer.REFUTED)
+
+
+def test_what_its_form_shows_is_an_integer_whatever_is_put_in() -> None:
+    assert Facts((equal(a * b, constant(12)), divides(b * t, a))).integral(c + minimum(a, c)).proved
+
+
 def test_zero_is_not_negative() -> None:
     assert BLOCK.nonnegative(B * S * H * (t - 1) / t).proved
     assert BLOCK.at_least(h, t).proved
     assert BLOCK.nonnegative(h - 2 * t).refuted
+    assert Facts().at_least(x / y + (y - 1) / y, ceildiv(x, y)).proved
+    assert Facts().at_least(ceildiv(x, y), x / y + (y - 1) / y).refuted  # 1 and 3/2 at 2 and 2
+    assert Facts().at_least(floordiv(x, y), x / y - (y - 1) / y).proved
+    assert Facts().at_least(floordiv(x, y), x / y).refuted
 
 
 def test_divides() -> None:
@@ -293,6 +407,30 @@ def test_reduce() -> None:
     assert facts.reduce(4 * a * e * c) is 2 * z * c
     assert facts.reduce(3 * a * e) is 3 * a * e
     assert Facts((equal(a, b), equal(b, a))).reduce(a * b) is a * b
+
+
+def test_witnesses_in_the_corners_of_the_grid() -> None:
+    """Each claim is false at one kind of point only."""
+    off = (a - 14) ** 2 + (b - 12) ** 2
+    assert Facts().greater(off, ZERO).witness == {"a": 14, "b": 12}
+    names = [symbol(f"w{i}") for i in range(8)]
+    place = (1, 2, 2, 1, 2, 1, 1, 2)
+    off = total((s - n) ** 2 for s, n in zip(names, place, strict=True))
+    assert Facts().greater(off, ZERO).witness == {f"w{i}": n for i, n in enumerate(place)}
+    assert Facts().at_least(10_000 * a, minimum(b, c, d)).refuted  # all but one are large
+    assert Facts().at_least(10_000 * b, a).refuted  # one is large
+    # zero unless both are above 20 and differ: neither on the grid of small values nor where all but one are equal
+    far = maximum(a - 20, ZERO) * maximum(b - 20, ZERO) * (a - b) ** 2
+    assert Facts().equal(far, ZERO).refuted
+    many = [symbol(f"w{i}") for i in range(12)]
+    assert Facts().at_least(total(many[1:]), many[0]).refuted
+
+
+def test_candidates_are_positive_integers() -> None:
+    below, half = equal(b, a - 3), equal(x, a / 2)
+    found = list(candidates(Facts((below, half))._system, (below, half), ["a", "b", "x"]))
+    assert {4, 6, 8, 10} <= {v["a"] for v in found}
+    assert all(v["a"] == v["b"] + 3 == 2 * v["x"] and v["b"] >= 1 for v in found)
 
 
 def test_spelling() -> None:

@@ -45,13 +45,14 @@ class _Dominance:
             return block is owner or self._block_dominates(region, owner, block)
         if _is_graph(region):
             return True
-        if place is owner:
-            return False  # the user is inside the operation that defines the value, or is it
+        if place is owner and place is not user:
+            return False  # the user is inside the operation that defines the value
         if block is definition:
             if block not in self._tree(region):
                 return True
+            assert owner is not None
             order = self._order(block)
-            return order[owner] < order[place] if owner is not None else False
+            return order[owner] < order[place]
         return self._block_dominates(region, definition, block)
 
     def _order(self, block: Block) -> dict[Operation, int]:
@@ -61,8 +62,6 @@ class _Dominance:
         return found
 
     def _block_dominates(self, region: Region, above: Block, below: Block) -> bool:
-        if _is_graph(region) and len(region.blocks) == 1:
-            return True
         tree = self._tree(region)
         if below not in tree:
             return True  # not reachable

@@ -121,7 +121,7 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"[^a-zA-Z]+", name.lower()))
 
 
-def _says(value: Attribute, words: frozenset[str], text: bool = False) -> bool:
+def _says(value: Attribute, words: frozenset[str], text: bool) -> bool:
     """Whether the attribute names something forbidden: a list of words, a dictionary, or a text where that is free (no name)."""
     if isinstance(value, DictAttr):
         return any(_words(key) & words or _says(inner, words, text) for key, inner in value.entries)
