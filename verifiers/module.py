@@ -6,7 +6,7 @@ from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.operation import Operation
 from bpir.verifiers import structure
-from bpir.verifiers.properties import said
+from bpir.verifiers.properties import said, spoken
 
 
 def verify(module: Operation) -> list[Diagnostic]:
@@ -22,6 +22,7 @@ def verify(module: Operation) -> list[Diagnostic]:
 
     if found:
         return found
+    properties = spoken(properties)
     try:
         level_of(module)
     except DiagnosticError as mixed:

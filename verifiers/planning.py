@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import Vector, Work, symbol_table
@@ -18,8 +19,6 @@ from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
-
-COMPONENTS = ("ops", "read", "write", "msg")
 
 
 class Planning:
@@ -107,18 +106,19 @@ class Planning:
                 self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
             found, wanted = fact.properties["facts"], expected.properties["facts"]
             assert isinstance(found, Vector) and type(found) is type(wanted)  # the operations of one key hold facts of one kind
-            for name, a, b in zip(found.names(), found.components, wanted.components, strict=True):
-                self.findings.equal("R13", fact, f"the memory '{name}' of '{key[1]}'", a, b)
+            self.findings.components("R13", fact, "memory", f"of '{key[1]}'", found, wanted)
 
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""
-        works = [dist.work_of(task) for task in sources]
-        ours = [dist.work_of(task) for task in self.tasks]
-        for index, name in enumerate(COMPONENTS):
-            expected = total(w.components[index] for w in works if w is not None)
-            found = total(w.components[index] for w in ours if w is not None)
-            where = self.tasks[0] if self.tasks else self.target
-            self.findings.equal("R3", where, f"the total work '{name}' of all tasks", found, expected)
+        where = self.tasks[0] if self.tasks else self.target
+        self.findings.components("R3", where, "total work", "of all tasks", _sum(self.tasks), _sum(sources))
+
+
+def _sum(tasks: Iterable[Operation]) -> Work:
+    """The work of all tasks together; layers repeat, so each work is multiplied before it is added."""
+    works = Counter(work for task in tasks if (work := dist.work_of(task)) is not None)
+    parts = [[count * value for value in work.components] for work, count in works.items()]
+    return Work(*(total(part[index] for part in parts) for index in range(len(Work.names()))))
 
 
 class BlockCheck:
@@ -226,13 +226,11 @@ class BlockCheck:
         expected, found = dist.work_of(task), dist.work_of(plan)
         if expected is None or found is None:
             return
-        self._work(plan, name, found, expected)
+        self.findings.components("R3", plan, "work", f"of @{name}", found, expected)
         resources = plan.properties.get("resources")
         projected = resources_of_work(expected)
-        if resources is not projected or self.findings.listening:
-            given = resources if isinstance(resources, Resources) else Resources(ZERO, ZERO, ZERO)
-            for what, ours, theirs in zip(("compute", "memory", "network"), given.components, projected.components, strict=True):
-                self.findings.equal("R5", plan, f"the resource '{what}' of @{name}", ours, theirs)
+        given = resources if isinstance(resources, Resources) else Resources(ZERO, ZERO, ZERO)
+        self.findings.components("R5", plan, "resource", f"of @{name}", given, projected)
         self._kind(task, plan)
         after = {dist.name_of(v.owner) for v in task.operands if isinstance(v.owner, Operation) and dist.work_of(v.owner)}
         reads, writes = self.uses(task)
@@ -259,10 +257,6 @@ class BlockCheck:
         if task in self.weights:
             reads.add(self.weights[task])
         return reads, {self.homes.get(v, self.workspace) for v in task.results}
-
-    def _work(self, plan: Operation, name: str, found: Work, expected: Work) -> None:
-        for what, ours, theirs in zip(COMPONENTS, found.components, expected.components, strict=True):
-            self.findings.equal("R3", plan, f"the work '{what}' of @{name}", ours, theirs)
 
     def _kind(self, task: Operation, plan: Operation) -> None:
         collective = isinstance(task.declaration, dist.Collective)

@@ -45,7 +45,7 @@ def expected(declaration: OperationDeclaration) -> dict[str, Check] | None:
     """For each property that an operation may have what judges it; None if it may have any."""
     if declaration.syntax is None:
         return None
-    checks: dict[str, Check] = dict.fromkeys((*declaration.required, *declaration.optional, *_names(declaration.syntax)), (None, _anything))
+    checks: dict[str, Check] = dict.fromkeys((*declaration.required, *declaration.optional, *_names(declaration.syntax)), Check(_anything))
     for part in declaration.syntax:
         checks.update(part.checks())
     return checks
@@ -55,8 +55,18 @@ def expected(declaration: OperationDeclaration) -> dict[str, Check] | None:
 def _exact(declaration: OperationDeclaration | None) -> dict[str, type[Attribute]]:
     """The properties of which every attribute of a class is right, where the class can say no more than a name, and that class."""
     checks = (expected(declaration) if declaration is not None else None) or {}
-    named = {name: exact for name, (exact, _) in checks.items() if exact is not None}
-    return {name: exact for name, exact in named.items() if name in own_names(declaration)}
+    return {name: check.exact for name, check in checks.items() if check.exact is not None and name in own_names(declaration)}
+
+
+def spoken(properties: Iterable[Said]) -> list[Said]:
+    """Of the properties of a sound module, those that can hold words or expressions: not the lists of symbols, the longest by far."""
+    return [each for each in properties if each[1] not in _mute(each[0].declaration)]
+
+
+@cache
+def _mute(declaration: OperationDeclaration | None) -> frozenset[str]:
+    checks = (expected(declaration) if declaration is not None else None) or {}
+    return frozenset(name for name, check in checks.items() if check.mute and name in own_names(declaration))
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from bpir.dialects.bp import TensorType, Work, product
+from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
@@ -47,6 +47,13 @@ class Findings:
         """Refuse unless the two expressions are proved equal for every admissible binding."""
         if found is not expected or self.claims is not None:
             self._compare(rule, operation, what, found, "=", expected, notes)
+
+    def components(self, rule: str, operation: Operation, kind: str, of: str, found: Vector, expected: Vector, *notes: Diagnostic) -> None:
+        """Refuse unless two vectors of one kind are proved equal, component by component: `the work 'ops' of @task`."""
+        if found is expected and self.claims is None:
+            return
+        for name, ours, theirs in zip(found.names(), found.components, expected.components, strict=True):
+            self.equal(rule, operation, f"the {kind} '{name}' {of}", ours, theirs, *notes)
 
     def at_least(self, rule: str, operation: Operation, what: str, found: Expr, bound: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the expression is proved to be at least the bound for every admissible binding."""

@@ -41,7 +41,7 @@ def _wrong(operation: Operation, name: str, attribute: Attribute) -> str:
     check = checks.get(name)
     if check is None:
         return f"'{operation.name}' has no property '{name}'{suggestion(name, checks)}"
-    wanted = check[1](attribute)
+    wanted = check.expected(attribute)
     return f"'{name}' of '{operation.name}' must be {wanted}, not {attribute}" if wanted else ""
 
 

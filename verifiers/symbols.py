@@ -34,7 +34,8 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
     table = symbol_table(module)
     declared = set(table.names)
     used = {attribute for operation, _, attribute in properties if operation.name in ours}
-    used.update(attribute for operation in own for attribute in _outside(operation))
+    used.update({value.type for operation in own for value in operation.results})
+    used.update(attribute for o in own if o.attributes or o.regions for attribute in _outside(o))
     faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
     for operation in own if faulty else [o for o in own if o.name == "bp.bind"]:
         undeclared: dict[str, None] = {}

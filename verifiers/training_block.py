@@ -475,8 +475,7 @@ class BlockTrace:
         if self.whole:
             self.findings.whole("R17", task, dist.name_of(task), expected)
         found = dist.work_of(task) or NO_WORK
-        for name, ours, theirs in zip(Work.names(), found.components, expected.components, strict=True):
-            self.findings.equal(rule, task, f"the work '{name}' of '{dist.name_of(task)}'", ours, theirs)
+        self.findings.components(rule, task, "work", f"of '{dist.name_of(task)}'", found, expected)
 
 
 def _by_collective(value: Value) -> bool:

@@ -174,8 +174,7 @@ class MemoryCheck:
             convention.activation_gradient_bytes(view),
             convention.optimizer_bytes(view) if weighted else ZERO,
         )
-        for name, ours, theirs in zip(LayerMemory.names(), facts.components, expected.components, strict=True):
-            self.findings.equal("R14", row, f"the memory '{name}' of '{layer}'", ours, theirs)
+        self.findings.components("R14", row, "memory", f"of '{layer}'", facts, expected)
         if set(strings(row.properties.get("dropped"))) != dropped:
             wanted = ", ".join(sorted(dropped)) or "nothing"
             self.findings.refuse("R14", row, f"what '{layer}' drops is wrong", note(f"expected {wanted}"))
@@ -203,5 +202,4 @@ class MemoryCheck:
         if not isinstance(self.convention, Calculon):
             inputs = [type.local(self.trace.mesh) for type in inputs]
         expected = Activations(total(working), ZERO if full else total(stored), total(t.bytes for t in inputs) if full else ZERO)
-        for name, ours, theirs in zip(Activations.names(), facts.components, expected.components, strict=True):
-            self.findings.equal("R14", found[0], f"the activations '{name}' of the block", ours, theirs)
+        self.findings.components("R14", found[0], "activations", "of the block", facts, expected)

@@ -87,21 +87,23 @@ def plan_fingerprint(operations: Iterable[Operation]) -> str:
     plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
     rules compare them one by one.
     """
-    return _digest(sorted(_structure(o) for o in operations if o.name in ("plan.task", "plan.buffer")))
+    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in operations if o.name in ("plan.task", "plan.buffer")))
 
 
+_SAID_ELSEWHERE = frozenset(("live", "producers", "consumers"))
 _ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says something
 
 
-def _structure(operation: Operation) -> str:
+@cache
+def _structure(name: str, properties: tuple[tuple[str, Attribute], ...]) -> str:
     """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
 
-    Who writes and reads a buffer, the tasks say.
+    Who writes and reads a buffer, the tasks say. It is asked by the pass and by the gate.
     """
-    properties = operation.properties
-    said = [operation.name]
-    for name in _sorted_names(tuple(properties)):
-        attribute = properties[name]
+    said = [name]
+    for name, attribute in sorted(properties):
+        if name in _SAID_ELSEWHERE:
+            continue
         kind = attribute.__class__
         if kind is StringAttr:
             text = attribute.value  # type: ignore[attr-defined]
@@ -112,11 +114,6 @@ def _structure(operation: Operation) -> str:
         elif not isinstance(attribute, Symbolic):
             said.append(f"{name} {attribute.text}")
     return "\n".join(said)
-
-
-@cache
-def _sorted_names(names: tuple[str, ...]) -> list[str]:
-    return sorted(name for name in names if name not in ("live", "producers", "consumers"))
 
 
 def _generic(name: str, properties: Mapping[str, Attribute]) -> str:
