@@ -250,7 +250,8 @@ def number_of(operation: Operation, name: str) -> int:
 
 
 def symbol_of(operation: Operation) -> str:
-    return text_of(operation, "sym_name")
+    value = operation.properties.get("sym_name")
+    return value.value if isinstance(value, StringAttr) else ""
 
 
 def expr_of(operation: Operation, name: str) -> Expr:

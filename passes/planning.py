@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import attrs
 
@@ -56,7 +57,12 @@ class Buffer:
 
 
 def symbols(names: Iterable[str]) -> ArrayAttr:
-    return ArrayAttr(tuple(SymbolRefAttr((name,)) for name in names))
+    return ArrayAttr(tuple(map(_symbol, names)))
+
+
+@cache
+def _symbol(name: str) -> SymbolRefAttr:
+    return SymbolRefAttr((name,))
 
 
 class Planning:
