@@ -66,12 +66,21 @@ TRAINING = (
 )
 
 
+BOUND = (
+    ("gpt3_175b", "inference{phase=decode tensor=8}"),
+    ("gpt3_175b", "training{tensor=8}"),
+)
+
+
 def cases() -> list[Case]:
-    """Every case: the distributed module against its model, then the plan against the distributed module."""
+    """Every case: the distributed module against its model, the plan against the distributed module, the binding against the plan."""
     found = []
     for kind, chosen in (("inference", INFERENCE), ("training", TRAINING)):
         for name, options in chosen:
             first = f"distribute-{kind}{{{options}}}"
             found.append(Case(f"{name} {options}", name, (first,)))
             found.append(Case(f"{name} {options}", name, (first, f"plan-{kind}")))
+    for name, derived in BOUND:
+        planned = (f"distribute-{derived}", f"plan-{derived.partition('{')[0]}")
+        found += [Case(f"{name} {derived}", name, (*planned, binding)) for binding in ("bind-queue", "bind-slot")]
     return found

@@ -2,7 +2,8 @@
 
 Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if each operation of one has a partner that
 says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
-that holds for tasks and buffers under a renaming of both. The order of the text, names of values, tasks and buffers, and attributes that
+that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations
+say the same. The order of the text, names of values, tasks and buffers, and attributes that
 any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned otherwise, users
 of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the order is one in which every
 task runs after those that it needs, and no weight is read after its optimizer has written it.
@@ -59,6 +60,8 @@ def equivalent(valid: Operation, corrupted: Operation) -> bool:
     facts = symbol_table(valid).facts
     if level_of(valid) == "dist":
         return _distributed(valid, facts) == _distributed(corrupted, facts)
+    if level_of(valid) == "concrete":
+        return bool(_bound(valid, facts) == _bound(corrupted, facts))
     return _Plan(valid, facts).same(_Plan(corrupted, facts))
 
 
@@ -144,6 +147,19 @@ class _Once:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, _Once) and self.hash == other.hash and bool(self.said == other.said))
+
+
+# --- concrete plans
+
+
+def _bound(module: Operation, facts: Facts) -> Any:
+    """What each operation says; the order of what a command needs, reads and writes says nothing."""
+    said = Counter[Any]()
+    for operation in top_level(module):
+        if operation.name.partition(".")[0] not in ("bp", "bind"):
+            lists = tuple(_unordered(operation.properties.get(name)) for name in ("after", "reads", "writes"))
+            said[operation.name, _properties(operation, facts, "after", "reads", "writes"), lists] += 1
+    return _inputs(module, facts), said
 
 
 # --- plans

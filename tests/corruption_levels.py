@@ -24,8 +24,12 @@ PHASES = ("forward", "recompute", "recommunication", "activation_gradient", "wei
 def corruptions(module: Operation) -> Iterator[Corruption]:
     """Every corruption of a module, in a fixed order."""
     operations = list(module.walk())
-    own = (operands, phases, collectives, arguments, memory) if level_of(module) == "dist" else (uses, tasks, buffers, groups, facts)
-    for maker in (*GENERAL, inputs, *own):
+    own = {
+        "dist": (operands, phases, collectives, arguments, memory),
+        "plan": (uses, tasks, buffers, groups, facts),
+        "concrete": (),
+    }
+    for maker in (*GENERAL, inputs, *own[level_of(module)]):
         yield from maker(operations)
 
 

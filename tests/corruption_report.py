@@ -19,6 +19,8 @@ from corruption_levels import corruptions
 from bpir.tools import documentation
 
 LEVELS = ("distribute-inference", "plan-inference", "distribute-training", "plan-training")
+BINDINGS = ("bind-queue", "bind-slot")
+"""A concrete plan is a canonical construction: what is changed in one place often breaks several rules, so none has to fire alone."""
 
 
 @attrs.define
@@ -61,7 +63,7 @@ def run_all(limit: int, processes: int) -> list[Outcome]:
 def table(outcomes: list[Outcome]) -> str:
     """Kinds by levels: how many, and the rules that refused most of them."""
     lines = []
-    for level in LEVELS:
+    for level in (*LEVELS, *BINDINGS):
         mine = [o for o in outcomes if o.level == level]
         kinds = list(dict.fromkeys(o.kind for o in mine))
         lines.append(f"\n{level}: {len(mine)} corruptions of {len(kinds)} kinds")
@@ -94,6 +96,8 @@ def main() -> int:
     bad = [o for o in outcomes if o.verdict.outcome in (WRONG, UNKNOWN)]
     boundary = [label for label in documentation.rules() if label.rpartition(".")[0] in LEVELS]
     never = [label for label in dict.fromkeys((*boundary, *sorted(fired))) if not only[label]]
+    of_bindings = Counter(label for o in outcomes if o.level in BINDINGS for label in o.verdict.labels)
+    never = [label for label in never if fired[label] > of_bindings[label] or label in boundary]
     print("never alone: " + (", ".join(never) or "none"))
     for o in bad:
         print(f"{o.verdict.outcome}: {o.level}: {o.kind}: {o.where} ({o.case}) {o.verdict.first}")

@@ -11,7 +11,7 @@ from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, ju
 from corruption_levels import corruptions
 from corruption_report import Outcome, alone, run_case
 
-CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37)  # of `cases()`: each boundary, one and several ranks, both conventions
+CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37, 46, 49)  # of `cases()`: each boundary, one and several ranks, both conventions
 
 
 @cache
@@ -35,7 +35,8 @@ def test_every_corruption_is_refused_or_proved_equivalent(case: Case) -> None:
 def test_the_boundaries_are_all_there_and_their_rules_fire_alone() -> None:
     outcomes = [o for case in chosen() for o in judged(case)]
     levels = {o.level for o in outcomes}
-    assert levels == {f"{verb}-{kind}" for verb in ("distribute", "plan") for kind in ("inference", "training")}
+    derived = {f"{verb}-{kind}" for verb in ("distribute", "plan") for kind in ("inference", "training")}
+    assert levels == derived | {"bind-queue", "bind-slot"}
     assert len(alone(outcomes)) > 25
 
 
