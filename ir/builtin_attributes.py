@@ -27,7 +27,8 @@ class FloatAttr(Attribute):
         return (f"{float_text(self.bits, self.type.name)} : ", self.type)
 
     def array_piece(self) -> str | Attribute:
-        return float_text(self.bits, "f64") if self.type.name == "f64" else self
+        text = float_text(self.bits, "f64") if self.type.name == "f64" else "0x"
+        return self if text.startswith("0x") else text  # a bit pattern without its type would be an integer
 
 
 @attrs.frozen(eq=False)

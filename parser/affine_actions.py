@@ -18,6 +18,7 @@ from bpir.parser.state import ParserState
 _DIVISIONS = ("mod", "floordiv", "ceildiv")
 _LIMIT = 1 << 63
 _MAXIMUM_TOKENS = 5000
+_SYMBOL = "'symbol' stands before an SSA value in parentheses, and an affine attribute holds none"
 
 
 class Affine(NamedTuple):
@@ -31,6 +32,8 @@ class Affine(NamedTuple):
 
 
 def affine_name(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
+    if v[0] == "symbol":
+        raise fail(_SYMBOL, p.span(start, end))
     name = (v[0], start)
     return Affine([name], None, [name], [], 0)
 
@@ -42,11 +45,10 @@ def affine_integer(p: ParserState, v: list[Any], start: int, end: int) -> Affine
     return Affine([str(value)], value, [], [], 0)
 
 
-def affine_symbol_call(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
-    if v[0] != "symbol":
-        raise fail(f"unknown function '{v[0][:60]}' in an affine expression", p.span(start, end))
-    found: Affine = v[2]
-    return found
+def affine_call(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
+    if v[0] == "symbol":
+        raise fail(_SYMBOL, p.span(start, end))
+    raise fail(f"unknown function '{v[0][:60]}' in an affine expression", p.span(start, end))
 
 
 def _wrapped(expression: Affine, level: int) -> list[str | tuple[str, int]]:
@@ -176,7 +178,7 @@ def affine_constraint(p: ParserState, v: list[Any], start: int, end: int) -> tup
 AFFINE_ACTIONS: dict[str, RawAction] = {
     "affine_name": affine_name,
     "affine_integer": affine_integer,
-    "affine_symbol_call": affine_symbol_call,
+    "affine_call": affine_call,
     "affine_parentheses": affine_parentheses,
     "affine_negate": affine_negate,
     "affine_binary": affine_binary,

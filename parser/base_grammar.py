@@ -167,7 +167,7 @@ size: T_INTEGER -> size
 literal: number -> scalar
     | T_STRING -> scalar
     | T_WORD -> word_scalar
-    | "(" number "," number ")" -> pair
+    | "(" literal "," literal ")" -> pair
     | "[" "]" -> literal_list
     | "[" literals "]" -> literal_list
 literals: literal -> first_item
@@ -209,7 +209,7 @@ affine_unary: affine_atom
     | "-" affine_unary -> affine_negate
 affine_atom: T_WORD -> affine_name
     | T_INTEGER -> affine_integer
-    | T_WORD "(" affine_expr ")" -> affine_symbol_call
+    | T_WORD "(" affine_expr ")" -> affine_call
     | "(" affine_expr ")" -> affine_parentheses
 
 expr: expr_terms -> expr_sum

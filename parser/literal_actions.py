@@ -41,7 +41,10 @@ def scalar(p: ParserState, v: list[Any], start: int, end: int) -> Literal:
 
 
 def pair(p: ParserState, v: list[Any], start: int, end: int) -> Literal:
-    return Literal(None, [(v[1], v[3])])
+    parts: list[Literal] = [v[1], v[3]]
+    if any(part.shape is not None or isinstance(part.elements[0], tuple) for part in parts):
+        raise fail("a pair has two elements, no lists", p.span(start, end))
+    return Literal(None, [tuple(part.elements[0] for part in parts)])
 
 
 def word_scalar(p: ParserState, v: list[Any], start: int, end: int) -> Literal:
@@ -84,7 +87,7 @@ def dense(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     first = literal.elements[0] if literal.elements else None
     if literal.shape is None and isinstance(first, str) and first[0] == '"' and numeric:
         return ElementsAttr("dense", _hex_data(unquoted(first), shape, element, place), type_)
-    if isinstance(first, tuple) and literal.shape is None and numeric and prod(shape) == 2:
+    if isinstance(first, tuple) and literal.shape is None and prod(shape) == 2:
         literal = Literal(shape, list(first)) if not isinstance(element, ComplexType) else literal
     if literal.shape is not None and literal.shape != shape:
         raise fail(f"the literal has the shape {list(literal.shape)}, its type {list(shape)}", place)
@@ -103,7 +106,9 @@ def _hex_data(text: str, shape: tuple[int, ...], element: Type, place: Span) -> 
     bits = _storage_bits(element)
     count = prod(shape)
     given = len(digits) * 4
-    sizes = {-(-count // 8) * 8, 8} if bits == 1 else {bits, bits * count}
+    sizes = {-(-count // 8) * 8} if bits == 1 else {bits, bits * count}
+    if bits == 1 and digits.lower() in ("00", "ff"):
+        sizes.add(8)  # one byte for all elements
     if given not in sizes:
         raise fail(f"{given // 8} byte(s) of data do not fill {count} element(s) of {element.text}", place)
     return quoted("0x" + digits.upper())
@@ -142,7 +147,7 @@ def _text(p: ParserState, item: Any, element: Type, place: Span) -> str:
             return ("true" if value else "false") if element is IntegerType(1) else str(value)
         return quoted(item.text[1:-1])  # as LLVM reads it, which expects quotes here
     if item in ("true", "false"):
-        if numeric and element is not IntegerType(1):
+        if numeric and not (isinstance(element, IntegerType) and element.width == 1):
             raise fail(f"'{item}' is an i1, but the elements are {element.text}", place)
         return str(item) if numeric else quoted(item[1:-1])
     if numeric:
@@ -187,7 +192,8 @@ def sparse(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
 
 def resource(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     """`dense_resource<key> : type`"""
-    _shaped_type(p, v[-1], p.span(start, end))
+    if not isinstance(v[-1], TensorType | VectorType | MemRefType):
+        raise fail(f"data needs a tensor, vector or memref type, not {v[-1].text[:80]}", p.span(start, end))
     return ResourceAttr(v[2], v[-1])
 
 

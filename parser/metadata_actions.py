@@ -54,6 +54,10 @@ def _check(section: str, resource: Entry) -> None:
             raise fail(f"expected a string as the value of '{resource.key}'", resource.span)
     elif (section == _SECTIONS[0] or value.startswith('"0x')) and not _BLOB.fullmatch(unquoted(value)):
         raise fail(f"expected bytes as \"0x...\", the first four an alignment, as the value of '{resource.key}'", resource.span)
+    if value.startswith('"0x'):
+        alignment = int.from_bytes(bytes.fromhex(unquoted(value)[2:10]), "little")
+        if alignment & (alignment - 1):
+            raise fail(f"the alignment of '{resource.key}', its first four bytes, is {alignment}, no power of two", resource.span)
 
 
 def metadata(p: ParserState, v: list[Any], start: int, end: int) -> None:

@@ -70,6 +70,8 @@ def generic(symbols: tuple[str, ...]) -> RawAction:
             declaration,
         )
         if declaration is not None:
+            if properties_at >= 0 and declaration.dialect not in OURS and not property_names(declaration):
+                raise fail(f"'{name}' has no properties", p.span(start, end))
             _sort_properties(p, operation, declaration)
         return operation
 

@@ -12,6 +12,7 @@ from bpir.ir.builtin_attributes import (
     ComplexType,
     MemRefType,
     NoneType,
+    OpaqueAttr,
     OpaqueType,
     StridedAttr,
     TensorType,
@@ -168,6 +169,11 @@ def _tensor(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
     return TensorType(shape, element, rest[0] if rest else None)
 
 
+def _of_upstream(attribute: Attribute) -> bool:
+    """Whether this is an attribute of a dialect that LLVM knows, which may be a memory space; others are opaque to it."""
+    return isinstance(attribute, OpaqueAttr) and re.split("[.<]", attribute.spelling[1:], maxsplit=1)[0] in UPSTREAM
+
+
 def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
     if isinstance(element, FunctionType | TensorType | TupleType | NoneType | OpaqueType):
         raise fail(f"a memref cannot hold {_short(element)}", place)
@@ -178,7 +184,7 @@ def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
             raise fail("the memory space of a memref stands last, and once", place)
         if isinstance(attribute, StridedAttr) or (isinstance(attribute, AffineAttr) and attribute.kind == "affine_map"):
             layout = attribute
-        elif isinstance(attribute, StringAttr | DictAttr | IntegerAttr):
+        elif isinstance(attribute, StringAttr | DictAttr | IntegerAttr) or _of_upstream(attribute):
             space = attribute
         else:
             raise fail(f"{_short(attribute)} is no memory space", place)

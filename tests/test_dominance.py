@@ -108,14 +108,14 @@ def test_a_region_that_is_no_graph_inside_one_that_is() -> None:
     assert errors(graph) == {(user, "0")}
 
 
-def test_blocks_of_a_graph() -> None:
-    """In a graph of several blocks the order inside a block is free; arguments still need their block."""
+def test_several_blocks_are_no_graph() -> None:
+    """An operation without a declaration has a graph region only where it has one block, as in LLVM."""
     argument, late = value(), op()
     user = op(late.results[0], argument)
     second = Block([argument], [op()])
     first = Block([], [user, late])
     late.successors = [second]
-    assert errors(Operation("ext.graph", regions=[Region([first, second])])) == {(user, "1")}
+    assert errors(Operation("ext.graph", regions=[Region([first, second])])) == {(user, "0"), (user, "1")}
 
 
 def test_values_that_nothing_holds() -> None:

@@ -1,7 +1,7 @@
 """SSA dominance: every use of a value is dominated by its definition.
 
-In a graph region (a module's, and those of operations without a declaration) the order inside the region does not matter. Blocks
-that cannot be reached from the entry are not checked, as in LLVM.
+In a graph region (a module's, and one of a single block of an operation without a declaration) the order inside the region does
+not matter. Blocks that cannot be reached from the entry are not checked, as in LLVM.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Dominance:
 
 def _is_graph(region: Region) -> bool:
     declaration = region.parent.declaration if region.parent is not None else None
-    return declaration is None or declaration.graph_region
+    return len(region.blocks) == 1 if declaration is None else declaration.graph_region
 
 
 def _dominator_tree(region: Region) -> dict[Block, tuple[Block | None, int]]:

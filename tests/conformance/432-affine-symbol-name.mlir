@@ -1,0 +1,1 @@
+"ext.op"() {v = affine_map<(symbol) -> (symbol)>} : () -> ()

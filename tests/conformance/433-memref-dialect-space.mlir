@@ -1,0 +1,1 @@
+"ext.op"() {v = memref<4xf32, #gpu.address_space<global>>} : () -> ()

@@ -1,0 +1,1 @@
+"ext.op"() {v = dense_resource<a> : memref<?xi32>} : () -> ()

@@ -1,0 +1,1 @@
+{-# external_resources: { e: { a: "0x03000000" } } #-}

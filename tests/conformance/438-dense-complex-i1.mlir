@@ -1,0 +1,1 @@
+"ext.op"() {v = dense<(true, false)> : tensor<2xcomplex<i1>>} : () -> ()

@@ -1,0 +1,1 @@
+"ext.op"() {v = dense<("a", "b")> : tensor<2x!ext.t>} : () -> ()

@@ -1,0 +1,1 @@
+"ext.op"() {v = dense<"0x0F"> : tensor<9xi1>} : () -> ()

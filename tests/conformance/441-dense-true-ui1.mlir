@@ -1,0 +1,1 @@
+"ext.op"() {v = dense<true> : tensor<2xui1>} : () -> ()
