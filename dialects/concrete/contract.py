@@ -95,12 +95,12 @@ _ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says
 
 
 @cache
-def _structure(name: str, properties: tuple[tuple[str, Attribute], ...]) -> str:
+def _structure(operation: str, properties: tuple[tuple[str, Attribute], ...]) -> str:
     """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
 
     Who writes and reads a buffer, the tasks say. It is asked by the pass and by the gate.
     """
-    said = [name]
+    said = [operation]
     for name, attribute in sorted(properties):
         if name in _SAID_ELSEWHERE:
             continue
