@@ -10,7 +10,7 @@ import attrs
 from bpir.ir.attributes import StringAttr, dictionary
 from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import ABSENT, EntryRegion, Part, SymbolName, alternative
+from bpir.ir.syntax import ABSENT, ANY_COUNTS, Counts, EntryRegion, Part, SymbolName, alternative
 
 
 @attrs.frozen(eq=False)
@@ -38,6 +38,9 @@ class CastForm(Part):
     """`%a, %b : T, T to T {...}`"""
 
     prints_attributes = True
+
+    def counts(self) -> Counts:
+        return ANY_COUNTS
 
     def fragment(self, rule: str) -> Fragment:
         rules = (
@@ -98,11 +101,6 @@ class Module(OperationDeclaration):
     symbol_table = True
 
     def verify(self, operation: Operation, report: Report) -> None:
-        if operation.operands or operation.results or operation.successors:
-            report.error(operation, "a module has no operands, results or successors")
-        if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
-            report.error(operation, "a module has one region with one block")
-            return
         if operation.regions[0].blocks[0].arguments:
             report.error(operation, "the block of a module has no arguments")
         visibility = operation.properties.get("sym_visibility")

@@ -12,7 +12,7 @@ from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, FunctionType, Str
 from bpir.ir.declaration import Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, types_of
-from bpir.ir.syntax import Part, alternative
+from bpir.ir.syntax import ANY_COUNTS, Counts, Part, alternative
 
 
 @attrs.frozen(eq=False)
@@ -21,6 +21,9 @@ class FunctionForm(Part):
 
     prints_attributes = True
     hides_empty_region = True
+
+    def counts(self) -> Counts:
+        return ANY_COUNTS
 
     def names(self) -> tuple[str, ...]:
         return ("sym_name", "function_type", "sym_visibility")  # others, such as `arg_attrs`, are printed in generic form
@@ -80,6 +83,9 @@ class FunctionForm(Part):
 class TypedOperands(Part):
     """`%a, %b : T, T`; nothing is read by the base grammar, which knows that a return ends a block."""
 
+    def counts(self) -> Counts:
+        return ANY_COUNTS
+
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "typed_operands", lambda c, v, s: v[0])
 
@@ -100,6 +106,9 @@ class CallForm(Part):
     """`@f(%a, %b) {...} : (T, T) -> T`"""
 
     prints_attributes = True
+
+    def counts(self) -> Counts:
+        return ANY_COUNTS
 
     def names(self) -> tuple[str, ...]:
         return ("callee",)

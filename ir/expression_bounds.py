@@ -15,9 +15,7 @@ _BOUND_BITS = 4_000  # bits of a lower bound; a larger one is replaced by a smal
 
 def integral(expr: Expr, divisor: int = 1) -> bool:
     """Whether the form shows that every value is an integer, and a multiple of the divisor."""
-    return expr.denominator is None and all(
-        type(c) is int and c % divisor == 0 and whole(m) for m, c in expr.terms.items()
-    )
+    return expr.denominator is None and all(type(c) is int and c % divisor == 0 and whole(m) for m, c in expr.terms.items())
 
 
 def whole(m: Monomial) -> bool:

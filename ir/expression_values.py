@@ -171,3 +171,19 @@ class Substitution:
         if atom.kind in OPPOSITE:
             return extremum(atom.kind, arguments)
         return rounded(atom.kind, arguments[0] / arguments[1])
+
+
+def nodes_of(*exprs: Expr) -> list[Atom]:
+    """The nodes in the expressions, inner ones first, each once."""
+    found: dict[Atom, None] = {}
+    stack = [(atom, False) for expr in reversed(exprs) for atom in reversed(expr.atoms()) if atom.kind != "symbol"]
+    while stack:
+        atom, ready = stack.pop()
+        if atom in found:
+            continue
+        if ready:
+            found[atom] = None
+            continue
+        stack.append((atom, True))
+        stack.extend((inner, False) for a in atom.arguments for inner in a.atoms() if inner.kind != "symbol")
+    return list(found)

@@ -34,7 +34,7 @@ from bpir.ir.relations_proof import (
 )
 from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
-from bpir.ir.relations_witness import candidates, find_point, find_witness, wanted_symbols
+from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
@@ -248,18 +248,25 @@ class Facts:
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
         names = sorted({name for expr in exprs for name in expr.symbols})
-        return find_witness(self._system, self.relations, names, false_at, limit) if self.searching else None
+        return find_witness(self._system, self.relations, names, false_at, limit, self._steps(*exprs)) if self.searching else None
 
     def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
         """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
         names = sorted({name for expr in exprs for name in expr.symbols})
-        known = find_point(self._system, self.relations, names, false_at)
+        known = find_point(self._system, self.relations, names, false_at, steps=self._steps(*exprs))
         return None if known is None else smallest(self._system, self.relations, names, false_at, known)
 
     def count_candidates(self, *exprs: Expr) -> int:
         """How many admissible bindings the search for a witness goes through."""
         names = wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
-        return sum(1 for _ in candidates(self._system, self.relations, names))
+        return sum(1 for _ in candidates(self._system, self.relations, names, self._steps(*exprs)))
+
+    def _steps(self, *exprs: Expr) -> list[int]:
+        """The numbers that the expressions round to, under the bound numbers."""
+        try:
+            return rounding_steps(self._system.apply(expr) for expr in exprs)
+        except ExpressionError:
+            return rounding_steps(exprs)
 
     @staticmethod
     def _values_text(a: Expr, b: Expr, witness: Mapping[str, int]) -> str:

@@ -12,7 +12,7 @@ from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral, nonnegative, positive, whole
 from bpir.ir.expression_core import intern, normal
 from bpir.ir.expression_fraction import divide, leading, primitive
-from bpir.ir.expression_values import Substitution
+from bpir.ir.expression_values import Substitution, nodes_of
 from bpir.ir.relations_system import System, with_fresh_excess
 
 _BRANCHES = 64  # cases of one case split
@@ -89,27 +89,11 @@ def _integer_valued(expr: Expr) -> bool:
 def simplify(system: System, expr: Expr) -> Expr:
     """The expression with nodes that the facts decide taken away: `ceildiv(h, t)` is `h/t` where t divides h."""
     for _ in range(4):
-        nodes = {atom: value for atom in _nodes(expr) if (value := _decided(system, atom)) is not None}
+        nodes = {atom: value for atom in nodes_of(expr) if (value := _decided(system, atom)) is not None}
         if not nodes:
             break
         expr = Substitution({}, nodes).apply(expr)
     return expr
-
-
-def _nodes(*exprs: Expr) -> list[Atom]:
-    """The nodes in the expressions, inner ones first, each once."""
-    found: dict[Atom, None] = {}
-    stack = [(atom, False) for expr in reversed(exprs) for atom in reversed(expr.atoms()) if atom.kind != "symbol"]
-    while stack:
-        atom, ready = stack.pop()
-        if atom in found:
-            continue
-        if ready:
-            found[atom] = None
-            continue
-        stack.append((atom, True))
-        stack.extend((inner, False) for a in atom.arguments for inner in a.atoms() if inner.kind != "symbol")
-    return list(found)
 
 
 def _decided(system: System, atom: Atom) -> Expr | None:
@@ -194,7 +178,7 @@ def _cases(a: Expr, b: Expr, known: Mapping[Expr, bool], budget: list[int]) -> b
     if a is b:
         return True
     budget[0] -= 1
-    node = next((atom for atom in _nodes(a, b) if atom.kind in ("max", "min")), None)
+    node = next((atom for atom in nodes_of(a, b) if atom.kind in ("max", "min")), None)
     if node is None:
         return by_floors(a) is by_floors(b)
     if budget[0] < 0:
@@ -313,7 +297,7 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
 
 def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list[int]) -> bool:
     """A max or min is one of its arguments: all of them must do, or any where that bounds the expression from below."""
-    nodes = [atom for atom in _nodes(expr) if atom.kind in ("max", "min")]
+    nodes = [atom for atom in nodes_of(expr) if atom.kind in ("max", "min")]
     if not nodes:
         return False
     budget[0] -= 1
@@ -340,7 +324,7 @@ def _direction(expr: Expr, node: Atom) -> int:
                 if n != 1 or not all(a.positive for a, _ in m.factors if a is not node):
                     return 0
                 signs.add(1 if c > 0 else -1)
-            elif node in _nodes(*atom.arguments):
+            elif node in nodes_of(*atom.arguments):
                 return 0
     return signs.pop() if len(signs) == 1 else 0
 
@@ -350,7 +334,7 @@ def _direction(expr: Expr, node: Atom) -> int:
 
 def sympy_can_judge(a: Expr, b: Expr) -> bool:
     """Whether the question is small enough for sympy."""
-    nodes = _nodes(a, b)
+    nodes = nodes_of(a, b)
     return a.size + b.size <= SYMPY_SIZE and all(len(n.arguments) <= SYMPY_ARGUMENTS for n in nodes) and len(nodes) <= 6
 
 

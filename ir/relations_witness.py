@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import gcd
 from typing import TYPE_CHECKING
 
 from bpir.ir.expression import Expr, ExpressionError
 from bpir.ir.expression_atoms import symbol_atom
+from bpir.ir.expression_values import nodes_of
 from bpir.ir.relations_system import System, parameters
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _GRID_POINTS = 256  # points of the small grid, after which values are mixed
 _MIXED_POINTS = 300
 _SYMBOLS = 200  # symbols, above which the search gives up
+_STEPS = 8  # numbers that expressions round to, above which no more are tried
 _REPAIRS = 8  # rounds of making the values fit the divisors and bounds
 
 
@@ -26,13 +28,14 @@ def find_witness(
     names: Sequence[str],
     false_at: Callable[[Mapping[str, int]], bool],
     limit: int | None = None,
+    steps: Sequence[int] = (),
 ) -> dict[str, int] | None:
     """Positive integers for the named symbols that satisfy the relations and make `false_at` true.
 
     Each candidate is built to satisfy the relations and then checked against them; a candidate at which an expression
-    has no value is passed over.
+    has no value is passed over. Multiples of `steps` are tried, too (see `rounding_steps`).
     """
-    point = find_point(system, relations, names, false_at, limit)
+    point = find_point(system, relations, names, false_at, limit, steps)
     return None if point is None else {name: value for name, value in point.items() if name.isidentifier()}
 
 
@@ -42,9 +45,10 @@ def find_point(
     names: Sequence[str],
     false_at: Callable[[Mapping[str, int]], bool],
     limit: int | None = None,
+    steps: Sequence[int] = (),
 ) -> dict[str, int] | None:
     """The same, with the values of the parameters, whose names are no identifiers."""
-    for values in islice(candidates(system, relations, wanted_symbols(system, relations, names)), limit):
+    for values in islice(candidates(system, relations, wanted_symbols(system, relations, names), steps), limit):
         try:
             if false_at(values):
                 return values
@@ -58,14 +62,20 @@ def wanted_symbols(system: System, relations: Sequence[Relation], names: Sequenc
     return sorted(name for name in {*names, *(s for r in relations for s in r.symbols), *system.values} if name.isidentifier())
 
 
-def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str]) -> Iterator[dict[str, int]]:
+def rounding_steps(exprs: Iterable[Expr]) -> list[int]:
+    """The numbers to whose multiples the expressions round: where `256*ceildiv(n, 256) >= n + 1` is false, 256 divides n."""
+    divisors = [atom.arguments[1] for atom in nodes_of(*exprs) if atom.kind in ("ceildiv", "floordiv")]
+    return sorted({abs(int(c)) for divisor in divisors for c in divisor.terms.values()} - {1})[:_STEPS]
+
+
+def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str], steps: Sequence[int] = ()) -> Iterator[dict[str, int]]:
     """Admissible values of the wanted symbols, each once, in a fixed order."""
     free = parameters(system, wanted)
     if system.contradiction is not None or len(free) > _SYMBOLS:
         return
     lower = [system.lower.get(symbol_atom(name, fresh=True), 1) for name in free]
     seen: set[tuple[int, ...]] = set()
-    for point in _points(lower):
+    for point in _points(lower, steps):
         values = _admissible(system, relations, wanted, dict(zip(free, point, strict=True)))
         if values is not None:
             key = tuple(values[name] for name in wanted)
@@ -74,7 +84,7 @@ def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[s
                 yield values
 
 
-def _points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ...]]:
     count = len(lower)
     if count == 0:
         yield ()
@@ -93,6 +103,10 @@ def _points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
         for index in range(count):  # one symbol large, or all but one: where signs change
             yield tuple(a + large * (i == index) for i, a in enumerate(lower))
             yield tuple(a + large * (i != index) for i, a in enumerate(lower))
+    for step in steps:
+        for index in range(count):  # one symbol a multiple, or all
+            yield tuple(step * -(-a // step) if i == index else a for i, a in enumerate(lower))
+        yield tuple(step * -(-a // step) for a in lower)
     state = 12345  # a linear congruential sequence: the same points in every process
     for index in range(_MIXED_POINTS):
         spread = (4, 12, 64, 1024)[index % 4]

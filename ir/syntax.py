@@ -42,8 +42,6 @@ def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
-
-
 @attrs.frozen(eq=False)
 class Check:
     """What judges a property.
@@ -59,8 +57,30 @@ class Check:
     mute: bool = False
 
 
+@attrs.frozen
+class Counts:
+    """How many operands, results and regions a part, or an operation, has: the least, and the most (None: any number)."""
+
+    operands: tuple[int, int | None] = (0, 0)
+    results: tuple[int, int | None] = (0, 0)
+    regions: tuple[int, int | None] = (0, 0)
+
+    def __add__(self, other: Counts) -> Counts:
+        def both(a: tuple[int, int | None], b: tuple[int, int | None]) -> tuple[int, int | None]:
+            return a[0] + b[0], None if a[1] is None or b[1] is None else a[1] + b[1]
+
+        return Counts(both(self.operands, other.operands), both(self.results, other.results), both(self.regions, other.regions))
+
+
+ANY_COUNTS = Counts((0, None), (0, None), (0, None))
+
+
 class Part:
     """One part of a custom form."""
+
+    def counts(self) -> Counts:
+        """How many operands, results and regions it stands for; those of an operation are the sums over its parts."""
+        return Counts()
 
     def fragment(self, rule: str) -> Fragment:
         """The lark rule named `rule`, whose value is what `read` receives."""
@@ -303,6 +323,10 @@ class Clause(Part):
             actions.update(fragment.actions)
         return Fragment(own.rules + "".join(f.rules for f in inner), actions)
 
+    def counts(self) -> Counts:
+        inner = sum((part.counts() for part in self.parts), Counts())
+        return Counts((0, inner.operands[1]), (0, inner.results[1]), (0, inner.regions[1])) if self.optional else inner
+
     def read(self, value: Any, draft: Draft) -> None:
         if value is not ABSENT:
             for part, item in zip(self.parts, value, strict=True):
@@ -331,6 +355,9 @@ class Operands(Part):
     minimum: int = 1
     maximum: int | None = None
 
+    def counts(self) -> Counts:
+        return Counts(operands=(self.minimum, self.maximum))
+
     def fragment(self, rule: str) -> Fragment:
         def action(context: ParseContext, values: list[Any], span: Span) -> Any:
             count = len(values[0])
@@ -358,6 +385,10 @@ class ResultTypes(Part):
     opening: str = ":"
     inferred: bool = False
     optional: bool = False  # the operation may have no result
+    maximum: int | None = None
+
+    def counts(self) -> Counts:
+        return Counts(results=(0 if self.optional else 1, self.maximum))
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, f'"{self.opening}" type_list', _first, optional=self.inferred or self.optional)
@@ -381,6 +412,9 @@ class ResultTypes(Part):
 @attrs.frozen(eq=False)
 class EntryRegion(Part):
     """`(%x: T) { ... }`: a region whose entry block has the arguments."""
+
+    def counts(self) -> Counts:
+        return Counts(regions=(1, 1))
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "entry_region", _first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import attrs
+from concrete_support import PLAN
 from support import example_text, read, run
 
 from bpir.ir.operation import Operation
@@ -12,15 +13,23 @@ from bpir.ir.printer import print_module
 
 UNDECLARED = " without t | H"
 """An example that leaves the width of a reduction's share open: the derivation has to record that the degree divides it."""
+WRITTEN = "step"
+"""A plan that no example leads to: one with transfers, barriers and calls of the host."""
 
 
 @attrs.frozen
 class Case:
-    """A valid target with the source that it is judged against."""
+    """A valid target with the source that it is judged against; one of the two is corrupted."""
 
     name: str
     example: str
     options: tuple[str, ...]
+    side: str = "target"
+
+    @property
+    def level(self) -> str:
+        """`model`, or the pass whose result is corrupted."""
+        return "model" if self.side == "source" else self.options[-1].partition("{")[0]
 
     def modules(self) -> tuple[Operation, Operation]:
         """Source and target; the target is read from its text, so that every diagnostic has a place."""
@@ -29,7 +38,9 @@ class Case:
 
 @cache
 def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
-    if len(passes) == 1:
+    if name == WRITTEN:
+        source = read(PLAN, f"{name}.bpir")
+    elif len(passes) == 1:
         text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
         source = read(text.replace(", t | H", "") if name.endswith(UNDECLARED) else text, f"{name}.bpir")
     else:
@@ -66,6 +77,8 @@ TRAINING = (
 )
 
 
+MODELS = (0, 1, 4, 6, 8)  # of INFERENCE
+MODELS_OF_TRAINING = (0, 1, 6, 12)
 BOUND = (
     ("gpt3_175b", "inference{phase=decode tensor=8}"),
     ("gpt3_175b", "training{tensor=8}"),
@@ -73,7 +86,9 @@ BOUND = (
 
 
 def cases() -> list[Case]:
-    """Every case: the distributed module against its model, the plan against the distributed module, the binding against the plan."""
+    """Every case: the distributed module against its model, the plan against the distributed module, the binding against the plan; and
+    models, of which a distributed module has to be no derivation any more.
+    """
     found = []
     for kind, chosen in (("inference", INFERENCE), ("training", TRAINING)):
         for name, options in chosen:
@@ -83,4 +98,8 @@ def cases() -> list[Case]:
     for name, derived in BOUND:
         planned = (f"distribute-{derived}", f"plan-{derived.partition('{')[0]}")
         found += [Case(f"{name} {derived}", name, (*planned, binding)) for binding in ("bind-queue", "bind-slot")]
+    found += [Case(WRITTEN, WRITTEN, (binding,)) for binding in ("bind-queue", "bind-slot")]
+    for kind, chosen, indices in (("inference", INFERENCE, MODELS), ("training", TRAINING, MODELS_OF_TRAINING)):
+        for name, options in (chosen[index] for index in indices):
+            found.append(Case(f"{name} {options}", name, (f"distribute-{kind}{{{options}}}",), "source"))
     return found

@@ -2,8 +2,9 @@
 
 Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if each operation of one has a partner that
 says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
-that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations
-say the same. The order of the text, names of values, tasks and buffers, and attributes that
+that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations say the same, commands stand in an order
+that their dependencies allow, which queues and cycles follow, and buffers are large enough, aligned and apart; two models, if their
+operations say the same (dropout says nothing in inference). The order of the text, names of values, tasks and buffers, and attributes that
 any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned otherwise, users
 of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the order is one in which every
 task runs after those that it needs, and no weight is read after its optimizer has written it.
@@ -14,15 +15,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import attrs
 
 from bpir.dialects.bind import as_word, fields_of
-from bpir.dialects.bp import TensorType, expressions_in, relations_of, rewrite_attribute, symbol_table
-from bpir.dialects.plan import expr_of, live_of, names_of, symbol_of, text_of
+from bpir.dialects.bp import ExprAttr, TensorType, expressions_in, relations_of, rewrite_attribute, symbol_table
+from bpir.dialects.concrete.envelope import is_command, reference_of
+from bpir.dialects.plan import expr_of, live_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, Attribute
-from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.expression import ZERO, constant, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts
 from bpir.verifiers import boundary
@@ -42,27 +46,42 @@ class Verdict:
     first: str = ""
 
 
-def judge(source: Operation, valid: Operation, corrupted: Operation) -> Verdict:
-    """Verify a corrupted target of a source as `bp-verify` does; if it passes, demand a proof that it is the valid one."""
-    found = structure.verify(corrupted) or boundary.verify(source, corrupted)
+def judge(source: Operation, target: Operation, corrupted: Operation, side: str = "target") -> Verdict:
+    """Verify a corrupted target of a source, or a target of a corrupted source, as `bp-verify` does; if that passes, demand a proof that
+    the corrupted module is the valid one.
+    """
+    valid = target if side == "target" else source
+    pair = (source, corrupted) if side == "target" else (corrupted, target)
+    try:
+        found = structure.verify(corrupted) or boundary.verify(*pair)
+    except DiagnosticError as refusal:
+        found = list(refusal.diagnostics)
     if not found:
-        return Verdict(EQUIVALENT if equivalent(valid, corrupted) else WRONG)
+        erased = ("model.dropout", "dropout") if level_of(target) == "dist" and not _trains(target) else ()
+        return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased) else WRONG)
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
     return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
+
+
+def _trains(module: Operation) -> bool:
+    return any(o.name == "dist.activations" for o in module.walk())
 
 
 def located(found: Iterable[Diagnostic]) -> bool:
     return all(d.span is not None for d in found)
 
 
-def equivalent(valid: Operation, corrupted: Operation) -> bool:
-    """Whether the two say the same; the definition stands above."""
+def equivalent(valid: Operation, corrupted: Operation, erased: tuple[str, ...] = ()) -> bool:
+    """Whether the two say the same; the definition stands above. Operations that are `erased` are their operands, properties nothing."""
     facts = symbol_table(valid).facts
-    if level_of(valid) == "dist":
-        return _distributed(valid, facts) == _distributed(corrupted, facts)
-    if level_of(valid) == "concrete":
-        return bool(_bound(valid, facts) == _bound(corrupted, facts))
-    return _Plan(valid, facts).same(_Plan(corrupted, facts))
+    level = level_of(valid)
+    if level == "plan":
+        return _Plan(valid, facts).same(_Plan(corrupted, facts))
+    if level == "concrete":
+        return bool(_bound(valid, facts) == _bound(corrupted, facts)) and _laid_out(valid, corrupted, facts) and _in_order(corrupted)
+    if level == "model":
+        return bool(_modelled(valid, facts, erased) == _modelled(corrupted, facts, erased))
+    return bool(_distributed(valid, facts) == _distributed(corrupted, facts))
 
 
 def _said(attribute: Attribute, facts: Facts) -> Attribute:
@@ -81,13 +100,15 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def _inputs(module: Operation, facts: Facts) -> Any:
+def _inputs(module: Operation, facts: Facts, *without: str) -> Any:
     """What the module was derived under. An assumption may be said twice, or not at all if the declarations prove it; a default, too."""
     table = symbol_table(module)
     declared = Facts(tuple(table.relations), dict(table.bindings))
     found = Counter[Any]()
     assumed = set()
     for operation in top_level(module):
+        if operation.name in without:
+            continue
         if operation.name == "bp.assume":
             assumed |= {r for r in relations_of(operation) if r.kind != "divides" or not declared.divides(r.left, r.right).proved}
         elif operation.name == "bind.strategy":
@@ -96,6 +117,35 @@ def _inputs(module: Operation, facts: Facts) -> Any:
         elif operation.name.partition(".")[0] in ("bp", "bind"):
             found[operation.name, _properties(operation, facts)] += 1
     return found, assumed
+
+
+# --- models
+
+
+def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...]) -> Any:
+    """A form that does not depend on the order of operations, on names of values and on that of the context, which a workload replaces.
+
+    Workload and strategy are not in it: the target says under which it was derived.
+    """
+    blocks = Counter[Any]()
+    for block in top_level(module):
+        if block.name == "model.block":
+            body = block.regions[0].blocks[0]
+            named = {v.expr for o in body.operations if isinstance(v := o.properties.get("context"), ExprAttr)}
+            one = {name: symbol("context") for expr in named for name in expr.symbols if expr is symbol(name) and len(named) == 1}
+            rename = cache(lambda attribute, one=one: rewrite_attribute(attribute, lambda e: facts.reduce(e).substitute(one)))
+            known: dict[Value, Any] = {a: (i, rename(a.type)) for i, a in enumerate(body.arguments)}
+            said = Counter[Any]()
+            for operation in body.operations:
+                if operation.name in erased:
+                    known[operation.results[0]] = known[operation.operands[0]]
+                    continue
+                layer = operation.properties.get("layer", operation.name)
+                properties = tuple(sorted((k, rename(v)) for k, v in operation.properties.items() if k not in erased))
+                said[operation.name, properties, tuple(known.get(v) for v in operation.operands)] += 1
+                known |= {v: (layer, i, rename(v.type)) for i, v in enumerate(operation.results)}
+            blocks[_properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())] += 1
+    return _inputs(module, facts, "bind.workload", "bind.strategy"), blocks
 
 
 # --- distributed modules
@@ -153,13 +203,46 @@ class _Once:
 
 
 def _bound(module: Operation, facts: Facts) -> Any:
-    """What each operation says; the order of what a command needs, reads and writes says nothing."""
+    """What each operation says but for places: of buffers, of commands in their order, in queues and in cycles."""
     said = Counter[Any]()
+    lists = ("after", "reads", "writes", "issue")
     for operation in top_level(module):
         if operation.name.partition(".")[0] not in ("bp", "bind"):
-            lists = tuple(_unordered(operation.properties.get(name)) for name in ("after", "reads", "writes"))
-            said[operation.name, _properties(operation, facts, "after", "reads", "writes"), lists] += 1
+            places = ("size", "offset", "cycle") if operation.name in ("concrete.buffer", "slot.issue") else ()
+            unordered = tuple(_unordered(operation.properties.get(name)) for name in lists)
+            places += ("sym_name",) if operation.name == "queue.queue" else ()
+            said[operation.name, _properties(operation, facts, *lists, *places), unordered] += 1
     return _inputs(module, facts), said
+
+
+def _laid_out(valid: Operation, other: Operation, facts: Facts) -> bool:
+    """Whether each buffer of the other is large enough, begins at a multiple of its alignment, and ends before the next begins."""
+    needed = {symbol_of(o): expr_of(o, "size") for o in top_level(valid) if o.name == "concrete.buffer"}
+    end = ZERO
+    for buffer in top_level(other):
+        if buffer.name == "concrete.buffer":
+            size, offset = expr_of(buffer, "size"), expr_of(buffer, "offset")
+            large = size is needed[symbol_of(buffer)] or (
+                facts.at_least(size, needed[symbol_of(buffer)]).proved and facts.integral(size).proved
+            )
+            aligned = facts.divides(constant(number_of(buffer, "alignment")), offset).proved
+            if not (large and aligned and facts.at_least(offset, end).proved):
+                return False
+            end = offset + size
+    return True
+
+
+def _in_order(module: Operation) -> bool:
+    """Whether commands stand behind those that they need, and queues and cycles follow the order of the commands."""
+    place = {symbol_of(o): i for i, o in enumerate(o for o in top_level(module) if is_command(o))}
+    for operation in top_level(module):
+        here = place.get(symbol_of(operation), len(place))
+        issued = [place[name] for name in names_of(operation, "issue")]
+        if any(place[name] >= here for name in names_of(operation, "after")) or issued != sorted(issued):
+            return False
+        if operation.name == "slot.issue" and number_of(operation, "cycle") != place[reference_of(operation, "command")]:
+            return False
+    return True
 
 
 # --- plans

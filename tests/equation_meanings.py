@@ -24,6 +24,7 @@ from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
 from bpir.ir.operation import Operation
 from bpir.tools.formula_proof import Meaning
 from bpir.verifiers.levels import top_level
+from bpir.verifiers.properties import counts_of
 
 Meanings = Mapping[str, Sequence[Meaning]]
 
@@ -439,7 +440,9 @@ def elementwise(name: str) -> Meanings:
     """Any operation element by element, whatever its factors."""
     rule = DECLARATIONS[name]
     assert isinstance(rule, Elementwise)
-    operands = ", ".join(("%x", "%y")[: rule.arity])
+    counts = counts_of(rule)
+    assert counts is not None
+    operands = ", ".join(("%x", "%y")[: counts.operands[1]])
     operation = one(tensors(x="B x S x H", y="B x S x H"), f'%r = {name} "l" {operands}')
     sizes = {"n": B * S * H, "H": H}
     return {"": [rule_works(operation, sizes)], "with `fused_activation`": [rule_works(operation, sizes, fused=True)]}

@@ -238,30 +238,31 @@ TAPE = '''
 """The `tape` dialect: a machine that reads its commands from a tape."""
 
 from bpir.dialects.concrete.extension import TargetExtension, Violation, build
-from bpir.dialects.plan import names_of, symbol_of
-from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
+from bpir.dialects.plan import names_of, symbol_of, text_of
+from bpir.ir.attributes import ArrayAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
-from bpir.ir.syntax import References
+from bpir.ir.syntax import References, Text
 
 USES = ("bp", "concrete")
 
 
 class Tape(OperationDeclaration):
-    """`tape.tape [@a, @b]`"""
+    """`tape.tape "main" [@a, @b]`"""
 
     name = "tape.tape"
-    syntax = (References("commands"),)
-    required = ("commands",)
+    syntax = (Text("label"), References("commands"))
+    required = ("label", "commands")
 
 
 class TapeMachine(TargetExtension):
     kind = "tape"
 
     def operations(self, commands):
-        return [build("tape.tape", {"commands": ArrayAttr(tuple(SymbolRefAttr((symbol_of(c),)) for c in commands))})]
+        names = ArrayAttr(tuple(SymbolRefAttr((symbol_of(c),)) for c in commands))
+        return [build("tape.tape", {"label": StringAttr("main"), "commands": names})]
 
     def identity(self, operation):
-        return ""
+        return text_of(operation, "label")
 
     def violations(self, commands, operations):
         """R1 every command is on the tape."""
@@ -291,12 +292,19 @@ def test_a_third_target_is_one_file() -> None:
     source = read(PLAN.replace("bind.target @slots slot", "bind.target @machine tape"))
     module = run(source, "bind-target{target=@machine}")
     text = print_module(module) + "\n"
-    assert "tape.tape [@left, @right, @fence, @sum, @send, @sample]" in text
+    assert 'tape.tape "main" [@left, @right, @fence, @sum, @send, @sample]' in text
     assert gate(source, read(text)) == [], shown(gate(source, read(text)))
-    assert labels(gate(source, read(replaced(text, ("tape.tape [@left, ", "tape.tape ["))))) == {"tape.R1"}
-    assert labels(gate(source, read(replaced(text, ("[@left, @right, @fence, @sum, @send", "[@right, @left, @fence, @sum, @send"))))) == {
-        "bind-tape.R16"
-    }
+    for change, rule in (("@right, @fence", "tape.R1"), ("@right, @left, @fence", "bind-tape.R16")):
+        assert labels(gate(source, read(replaced(text, ('"main" [@left, @right, @fence', f'"main" [{change}'))))) == {rule}
+    # what the contract has not, and its structure alone does not refuse
+    found = gate(source, read(text.replace("  tape.tape", '  tape.tape "spare" [@sum]\n  tape.tape')))
+    assert [d.message for d in found] == ["the contract has no 'tape.tape' of spare [bind-tape.R16]"]
+    assert line_of(found[0]) == 'tape.tape "spare" [@sum]'
+    found = gate(source, read(replaced(text, ('"main"', '"spare"'))))
+    assert [d.message for d in found] == [
+        "'tape.tape' of main is missing [bind-tape.R16]",
+        "the contract has no 'tape.tape' of spare [bind-tape.R16]",
+    ]
     assert envelope(module) == envelope(run(plan(), "bind-queue"))
 
 

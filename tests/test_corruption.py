@@ -11,7 +11,7 @@ from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, ju
 from corruption_levels import corruptions
 from corruption_report import Outcome, alone, run_case
 
-CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37, 46, 49)  # of `cases()`: each boundary, one and several ranks, both conventions
+CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37, 46, 49, 50, 51, 53, 60)  # of `cases()`: each level, one and several ranks, both conventions
 
 
 @cache
@@ -36,13 +36,13 @@ def test_the_boundaries_are_all_there_and_their_rules_fire_alone() -> None:
     outcomes = [o for case in chosen() for o in judged(case)]
     levels = {o.level for o in outcomes}
     derived = {f"{verb}-{kind}" for verb in ("distribute", "plan") for kind in ("inference", "training")}
-    assert levels == derived | {"bind-queue", "bind-slot"}
+    assert levels == derived | {"model", "bind-queue", "bind-slot"}
     assert len(alone(outcomes)) > 25
 
 
 def test_a_valid_module_is_its_own_equivalent_and_another_is_not() -> None:
     for first in (False, True):
-        found = [c.modules()[1] for c in cases() if (len(c.options) == 1) is first]
+        found = [c.modules()[1] for c in cases()[:46] if (len(c.options) == 1) is first]
         assert equivalent(found[0], found[0])
         assert not equivalent(found[0], found[1])
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from corruption import Change
-from corruption_levels import consistent
+from corruption_plan import consistent
 from support import dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
 from bpir.dialects.plan import symbol_of

@@ -426,6 +426,18 @@ def test_witnesses_in_the_corners_of_the_grid() -> None:
     assert Facts().at_least(total(many[1:]), many[0]).refuted
 
 
+def test_witnesses_where_a_rounding_is_exact() -> None:
+    """`ceildiv(n, 300)*300 = n` at multiples of 300 alone: there a buffer has no slack behind it."""
+    rounded = 300 * ceildiv(a, 300)
+    assert Facts().greater(rounded, a).witness == {"a": 300}
+    assert Facts().at_least(700 * ceildiv(a * b + c, 700), a * b + c + 1).refuted
+    bound = Facts((), {"d": 900})
+    assert bound.greater(d * ceildiv(a, d), a).witness == {"a": 900, "d": 900}
+    # inside another rounding, and of a multiple that lies above a declared bound
+    above = Facts((greater(a, constant(1000)),))
+    assert above.greater(maximum(rounded, ZERO), a).witness == {"a": 1200}
+
+
 def test_candidates_are_positive_integers() -> None:
     below, half = equal(b, a - 3), equal(x, a / 2)
     found = list(candidates(Facts((below, half))._system, (below, half), ["a", "b", "x"]))

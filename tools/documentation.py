@@ -45,6 +45,7 @@ RULES = (
     (("bind-queue", "bind-slot"), "bpir.verifiers.binding", "Binding"),
 )
 """Where rules are documented: the prefixes of their labels, the module, and the object whose docstring lists them."""
+_PORTABLE = {"F1": ("model", "dist", "plan")}  # a concrete plan knows the machine
 
 _TITLE = re.compile(rf"^({'|'.join((*PASS_SECTIONS, *OPTIONAL))})\b[^:\n$]*?(?:\((.*?)\))?:(?=\s|$)", re.DOTALL)
 _EQUATION = re.compile(r"^- (E\d+): (.*?)(?=^- |^\s*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -156,5 +157,5 @@ def rules() -> dict[str, str]:
         documented = operator.attrgetter(name)(importlib.import_module(module))
         text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
         for number, demand in _RULE.findall(text):
-            found.update({f"{prefix}.{number}": demand.strip() for prefix in prefixes})
+            found.update({f"{prefix}.{number}": demand.strip() for prefix in _PORTABLE.get(number, prefixes)})
     return found

@@ -10,6 +10,7 @@ from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, ref
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
+from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation
@@ -84,7 +85,7 @@ class _Structure:
             dialect = operation.name.partition(".")[0]
             if dialect in ("bp", "bind"):
                 continue
-            if kind and dialect not in ("concrete", kind):
+            if kind and dialect in EXTENSION_LEVELS and dialect != kind:
                 message = f"'{operation.name}' can't stand in a plan for a {kind} target"
                 self.findings.refuse("R7", operation, message)
                 continue

@@ -8,7 +8,7 @@ from functools import cache
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Check, Part
+from bpir.ir.syntax import Check, Counts, Part
 
 Said = tuple[Operation, str, Attribute]
 """The first operation of its name that has the property, the property's name and value."""
@@ -49,6 +49,14 @@ def expected(declaration: OperationDeclaration) -> dict[str, Check] | None:
     for part in declaration.syntax:
         checks.update(part.checks())
     return checks
+
+
+@cache
+def counts_of(declaration: OperationDeclaration) -> Counts | None:
+    """How many operands, results and regions an operation has; None if its form does not say."""
+    if declaration.syntax is None:
+        return None
+    return sum((part.counts() for part in declaration.syntax), Counts())
 
 
 @cache

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bpir.ir.attributes import Attribute, StringAttr
-from bpir.ir.declaration import DECLARATIONS, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
 from bpir.verifiers.dominance import check_dominance
-from bpir.verifiers.properties import Said, expected, said
+from bpir.verifiers.properties import Said, counts_of, expected, said
 
 
 def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
@@ -58,6 +58,7 @@ def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
     if declaration is None:
         return
     before = len(report.diagnostics)
+    _check_counts(operation, declaration, report)
     properties = operation.properties
     for name in declaration.required:
         if name not in properties:
@@ -78,10 +79,29 @@ def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
         _check_symbols(operation, report)
 
 
+def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Report) -> None:
+    """As many operands, results and regions (each with one block) as the parts of the declaration stand for, and no successors."""
+    counts = counts_of(declaration)
+    if counts is None:
+        return
+    for what, (least, most), found in (
+        ("operand", counts.operands, len(operation.operands)),
+        ("result", counts.results, len(operation.results)),
+        ("region", counts.regions, len(operation.regions)),
+    ):
+        if found < least or (most is not None and found > most):
+            expected = f"no {what}s" if most == 0 else f"{'' if least == most else 'at least '}{least} {what}(s)"
+            report.error(operation, f"'{operation.name}' expects {expected}, found {found}")
+    if counts.regions[1] is None:
+        return
+    if operation.successors:
+        report.error(operation, f"'{operation.name}' has no successors")
+    for region in operation.regions[: counts.regions[1]]:
+        if len(region.blocks) != 1:
+            report.error(operation, f"'{operation.name}' expects 1 block in its region, found {len(region.blocks)}")
+
+
 def _check_region(operation: Operation, region: Region, report: Report) -> None:
-    declaration = operation.declaration
-    if declaration is not None and declaration.graph_region and len(region.blocks) > 1:
-        report.error(operation, f"a region of '{operation.name}' has at most one block")
     if not region.blocks:
         return
     entry = region.blocks[0]

@@ -296,9 +296,6 @@ class BlockTrace:
         return isinstance(rule, ModelOperation) and rule.residual and self.convention.aliases_residual
 
     def _fork(self, task: Operation) -> None:
-        if not task.operands:
-            self.findings.refuse("R10", task, f"'{dist.name_of(task)}' sums nothing")
-            return
         meanings = [self.meanings.get(v, Meaning()) for v in task.operands]
         before = [task.operands[:index].count(image) for index, image in enumerate(task.operands)]
         candidates = [v for v in meanings[0].uses if all(len(m.uses.get(v, ())) > n for m, n in zip(meanings, before, strict=True))]

@@ -53,9 +53,6 @@ class Block(OperationDeclaration):
     isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
-        if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
-            report.error(operation, "'dist.block' holds one region with one block")
-            return
         names: dict[str, Operation] = {}
         for child in operation.body:
             if not child.name.startswith("dist."):
@@ -142,9 +139,6 @@ class Collective(Task):
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
-        if len(operation.operands) != 1 or len(operation.results) != 1:
-            report.error(operation, f"'{self.name}' has one operand and one result")
-            return
         names = [axis for axes in axes_of(operation) for axis in axes]
         if len(set(names)) != len(names):
             report.error(operation, f"'{self.name}' names a mesh axis twice")
@@ -175,7 +169,7 @@ def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
         Text("task"),
         *parts,
         Operands(1, 1),
-        ResultTypes(),
+        ResultTypes(maximum=1),
         Clause("from", (Text("source"),), optional=False),
         Clause("phase", (Word("phase"),), optional=False, line=False),
         Components("work", "work", "bp_work_body"),

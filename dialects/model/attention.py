@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, product, tensor
-from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, require_operands, tensor_type
+from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr, total
 from bpir.ir.operation import Operation
@@ -15,11 +15,10 @@ from bpir.ir.syntax import Clause, Flag
 HEAD_RANK = 4  # batch, tokens, heads, head size
 
 
-def head_types(operation: Operation, count: int) -> list[TensorType]:
+def head_types(operation: Operation) -> list[TensorType]:
     """The types of the operands, each `batch x tokens x heads x head size`."""
-    require_operands(operation, count)
     types = [tensor_type(operation, v) for v in operation.operands]
-    for name, type in zip("QKV" if count == 3 else "KV", types, strict=True):
+    for name, type in zip("QKV"[-len(types) :], types, strict=True):
         if len(type.dims) != HEAD_RANK:
             raise fail(
                 f"'{operation.name}' expects {name} as batch x tokens x heads x head size, found {type.text}",
@@ -57,7 +56,7 @@ class Attention(ModelOperation):
     alternatives = ("unfused", "fused_attention", "paged_attention")
 
     def infer(self, operation: Operation) -> list[Any]:
-        query, key, value = head_types(operation, 3)
+        query, key, value = head_types(operation)
         if key.dims[1] is not value.dims[1] or key.dims[2] is not value.dims[2]:
             raise fail(f"K and V differ in tokens or heads: {key.text} and {value.text}", operation.span)
         if query.dims[3] is not key.dims[3]:
@@ -67,7 +66,7 @@ class Attention(ModelOperation):
         return [tensor((*query.dims[:3], value.dims[3]), query.element)]
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
-        _, key, value = head_types(operation, 3)
+        _, key, value = head_types(operation)
         return (key.dims[1], key.dims[3], value.dims[3])
 
     def matmul_operations(self, local: Local) -> Expr:
@@ -109,14 +108,14 @@ class KvAppend(ModelOperation):
     capabilities = ("kv_cache",)
 
     def infer(self, operation: Operation) -> list[Any]:
-        key, value = head_types(operation, 2)
+        key, value = head_types(operation)
         context = operation.properties.get("context")
         if not isinstance(context, ExprAttr):
             return [key, value]
         return [tensor((t.dims[0], context.expr, *t.dims[2:]), t.element) for t in (key, value)]
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
-        return [dim for type in head_types(operation, 2) for dim in (type.dims[1], type.dims[3])]
+        return [dim for type in head_types(operation) for dim in (type.dims[1], type.dims[3])]
 
     def operands_read(self, local: Local) -> tuple[TensorType, ...]:
         return local.operands[:2]
@@ -147,7 +146,7 @@ class BatchMatmul(ModelOperation):
     gradient_reads = ("operand 0", "operand 1")
 
     def infer(self, operation: Operation) -> list[Any]:
-        left, right = head_types(operation, 2)
+        left, right = head_types(operation)
         inner, outer = (right.dims[3], right.dims[1]) if "transposed" in operation.properties else (right.dims[1], right.dims[3])
         if left.dims[3] is not inner:
             raise fail(f"'{self.name}' contracts {left.dims[3].text} with {inner.text}: they differ", operation.span)
@@ -156,7 +155,7 @@ class BatchMatmul(ModelOperation):
         return [tensor((*left.dims[:3], outer), left.element)]
 
     def whole(self, operation: Operation) -> Iterable[Expr]:
-        left, right = head_types(operation, 2)
+        left, right = head_types(operation)
         return (left.dims[3], right.dims[1], right.dims[3])
 
     def matmul_operations(self, local: Local) -> Expr:

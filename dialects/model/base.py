@@ -155,11 +155,8 @@ class ModelOperation(OperationDeclaration):
 class Elementwise(ModelOperation):
     """An operation whose result has the shape of its operands."""
 
-    arity: ClassVar[int] = 1
-
     def infer(self, operation: Operation) -> list[Any]:
         types = [tensor_type(operation, v) for v in operation.operands]
-        require_operands(operation, self.arity)
         for other in types[1:]:
             if other is not types[0]:
                 raise fail(
@@ -221,11 +218,6 @@ def tensor_type(operation: Operation, value: Value) -> TensorType:
     if len(value.type.dims) <= TOKEN_RANK:
         raise fail(f"'{operation.name}' expects a batch axis, a token axis and more, found {value.type.text}", operation.span)
     return value.type
-
-
-def require_operands(operation: Operation, count: int) -> None:
-    if len(operation.operands) != count:
-        raise fail(f"'{operation.name}' expects {count} operand(s), found {len(operation.operands)}", operation.span)
 
 
 def token_dims(type: TensorType) -> tuple[Expr, ...]:

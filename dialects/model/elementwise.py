@@ -141,7 +141,6 @@ class Add(Counted):
 
     name = "model.add"
     syntax = model_syntax(operands=2)
-    arity = 2
     residual = True
 
 
@@ -159,7 +158,6 @@ class Mul(Counted):
 
     name = "model.mul"
     syntax = model_syntax(operands=2)
-    arity = 2
     gradient_reads = ("operand 0", "operand 1")
 
 

@@ -15,7 +15,6 @@ from bpir.dialects.model.base import (
     feature_dims,
     features,
     model_syntax,
-    require_operands,
     tensor_type,
     token_dims,
     tokens,
@@ -85,7 +84,6 @@ class Linear(ModelOperation):
     weight_gradient_reads = ("operand 0",)
 
     def infer(self, operation: Operation) -> list[Any]:
-        require_operands(operation, 1)
         type = tensor_type(operation, operation.operands[0])
         return [tensor((*token_dims(type), *shape), type.element) for shape in shapes_of(operation.properties.get("features"))]
 

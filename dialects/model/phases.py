@@ -79,6 +79,8 @@ def _token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Ex
     batch, token = (as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis")))
     if batch is token:
         raise fail(f"the batch axis and the token axis are both '{batch.text}': they need a symbol each", block.span)
+    if context_axis(block) is batch:
+        raise fail(f"the batch axis and the context are both '{batch.text}': they need a symbol each", block.span)
     return batch, token
 
 

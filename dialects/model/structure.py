@@ -12,6 +12,7 @@ from bpir.dialects.model.base import (
     tensor_type,
 )
 from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
 
@@ -27,9 +28,6 @@ class Block(OperationDeclaration):
     isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
-        if len(operation.regions) != 1 or len(operation.regions[0].blocks) != 1:
-            report.error(operation, "'model.block' holds one region with one block")
-            return
         layers: dict[str, Operation] = {}
         macros = [child for child in operation.body if child.name == "model.transformer_block"]
         for macro in macros[1:]:
@@ -80,8 +78,6 @@ class TransformerBlock(ModelOperation):
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
+        if len(type.dims) != TOKEN_RANK + 1:
+            raise fail("'model.transformer_block' expects batch x tokens x hidden", operation.span)
         return [type]
-
-    def verify(self, operation: Operation, report: Report) -> None:
-        if operation.operands and len(tensor_type(operation, operation.operands[0]).dims) != TOKEN_RANK + 1:
-            report.error(operation, "'model.transformer_block' expects batch x tokens x hidden")

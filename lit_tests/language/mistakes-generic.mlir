@@ -259,8 +259,7 @@ module attributes {a = 1} {}
 // expected-error@+1 {{the block of a module has no arguments}}
 "builtin.module"() ({^a(%x: i32):}) : () -> ()
 // -----
-// expected-error@+2 {{a region of 'builtin.module' has at most one block}}
-// expected-error@+1 {{a module has one region with one block}}
+// expected-error@+1 {{'builtin.module' expects 1 block in its region, found 2}}
 module {
 ^a:
  "ext.op"() : () -> ()
@@ -337,8 +336,8 @@ func.func @f(%a: i32, f32) { return }
 // expected-error@+1 {{there are 1 operand(s), but 2 operand type(s)}}
 func.func @f(%a: i32) { return %a : i32, i32 }
 // -----
-// expected-error@+2 {{a module has no operands, results or successors}}
-// expected-error@+1 {{a module has one region with one block}}
+// expected-error@+2 {{'builtin.module' expects no results, found 1}}
+// expected-error@+1 {{'builtin.module' expects 1 block in its region, found 0}}
 %a = "builtin.module"() ({}) : () -> i32
 // -----
 // expected-error@+1 {{'symbols' is given twice, as a property and as an attribute}}
@@ -397,7 +396,7 @@ func.func @f(%a: i32) { return %a : i32, i32 }
 "ext.op"() : !t
 // -----
 // expected-error@+2 {{'builtin.module' cannot end a block}}
-// expected-error@+1 {{a module has one region with one block}}
+// expected-error@+1 {{'builtin.module' expects 1 block in its region, found 0}}
 func.func @f() { "builtin.module"() ({}) : () -> () }
 // -----
 // expected-error@+1 {{the first block has its arguments already, and needs no label}}
