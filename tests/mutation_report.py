@@ -52,7 +52,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/capacity.py": ("concrete_layout", "concrete_gate", "diagnostic_coverage"),
         "verifiers/claims.py": ("findings", "explain_proof", "diagnostic_coverage"),
         "verifiers/concrete.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "wrong_kinds"),
-        "verifiers/dist.py": ("diagnostic_coverage", "gate_distribution", "wrong_kinds", "corruption"),
+        "verifiers/dist.py": ("diagnostic_coverage", "dist_structure", "wrong_kinds", "corruption"),
         "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "gate_gaps", "corruption"),
         "verifiers/dominance.py": ("dominance", "conformance"),
         "verifiers/forbidden.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),

@@ -353,7 +353,7 @@ def test_a_degree_that_is_no_positive_integer(fields: str) -> None:
         ("planning", "plan-inference", "test_gate_planning"),
         ("plan", "plan", "test_plan_structure"),
         ("symbols", "bp", "test_plan_structure"),
-        ("dist", "dist", "test_gate_distribution"),
+        ("dist", "dist", "test_dist_structure"),
     ],
 )
 def test_every_label_of_a_verifier_is_refused_in_a_test(verifier: str, prefix: str, test: str) -> None:
