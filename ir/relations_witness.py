@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GRID_POINTS = 256  # points of the small grid, after which values are mixed
 _MIXED_POINTS = 300
 _SYMBOLS = 200  # symbols, above which the search gives up
-_STEPS = 8  # numbers that expressions round to, above which no more are tried
+_STEPS = 8  # numbers that expressions round to, the largest: the others are soon met
 _REPAIRS = 8  # rounds of making the values fit the divisors and bounds
 
 
@@ -65,7 +65,7 @@ def wanted_symbols(system: System, relations: Sequence[Relation], names: Sequenc
 def rounding_steps(exprs: Iterable[Expr]) -> list[int]:
     """The numbers to whose multiples the expressions round: where `256*ceildiv(n, 256) >= n + 1` is false, 256 divides n."""
     divisors = [atom.arguments[1] for atom in nodes_of(*exprs) if atom.kind in ("ceildiv", "floordiv")]
-    return sorted({abs(int(c)) for divisor in divisors for c in divisor.terms.values()} - {1})[:_STEPS]
+    return sorted({abs(int(c)) for divisor in divisors for c in divisor.terms.values()})[-_STEPS:]
 
 
 def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str], steps: Sequence[int] = ()) -> Iterator[dict[str, int]]:

@@ -141,7 +141,8 @@ def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...]) -> Any:
                     known[operation.results[0]] = known[operation.operands[0]]
                     continue
                 layer = operation.properties.get("layer", operation.name)
-                properties = tuple(sorted((k, rename(v)) for k, v in operation.properties.items() if k not in erased))
+                said_of = ((k, rename(v)) for k, v in operation.properties.items() if k not in erased)
+                properties = tuple(sorted((k, v) for k, v in said_of if (k, v) != ("context", ExprAttr(symbol("context")))))
                 said[operation.name, properties, tuple(known.get(v) for v in operation.operands)] += 1
                 known |= {v: (layer, i, rename(v.type)) for i, v in enumerate(operation.results)}
             blocks[_properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())] += 1
@@ -164,10 +165,11 @@ def _distributed(module: Operation, facts: Facts) -> Any:
             training = any(o.name == "dist.activations" for o in block.body)
             for operation in block.body:
                 names = () if training else ("task",)
+                operands = tuple(known.get(v) for v in operation.operands)
                 description = (
                     operation.name,
                     _properties(operation, facts, *names),
-                    tuple(known.get(v) for v in operation.operands),
+                    frozenset(Counter(operands).items()) if text_of(operation, "kind") == "fork" else operands,  # a sum
                     tuple(_type(v, facts) for v in operation.results),
                 )
                 said[description] += 1

@@ -422,6 +422,23 @@ def test_r13_a_share_of_a_reduction_that_nothing_says_to_be_whole() -> None:
     refused(replaced(text, ("bp.assume t | B*H, t > 1", "bp.assume t > 1")), RULE + "R13", at="output_collective.decode", source=open_model)
 
 
+def test_r9_an_assumption_that_says_more_than_a_share_needs() -> None:
+    """`t | B` makes the share of `B*H` whole, too, and would prove nothing of a batch of 1."""
+    open_model = read(replaced(example_text("transformer_block"), (", t | H", "")), "open.bpir")
+    for pass_, degree in (("distribute-inference", "t"), ("distribute-inference{tensor=8}", "8")):
+        text = print_module(run(open_model, pass_))
+        accepted(text, open_model)
+        for more in ("B", "H"):
+            refused(replaced(text, (f"{degree} | B*H", f"{degree} | {more}")), RULE + "R9", at="bp.assume", source=open_model)
+
+
+def test_r9_a_number_in_place_of_a_degree_that_is_declared_to_divide_a_dimension() -> None:
+    text = print_module(run(model(), "distribute-inference{tensor=8}"))
+    accepted(text)
+    assert "8 | H" in text  # `t | H`, for this t: the share of `B*H` is whole
+    refused(replaced(text, ("8 | H", "8 | B")), RULE + "R9", at="bp.assume")
+
+
 # What is another spelling of the same derivation is accepted
 
 

@@ -315,6 +315,8 @@ def test_r17_a_share_of_a_reduction_that_nothing_says_to_be_whole() -> None:
     text = print_module(run(open_model, "distribute-training{tensor=t}"))
     recorded = re.search(r"  bp.assume (.*), t > 1\n", text)
     assert recorded is not None, text[:400]
+    more = gate(open_model, read(replaced(text, (recorded[1], "t | B")), "target.bpir"))
+    assert labels(more) == {RULE + "R15"}, shown(more)  # it would be enough, and more than is needed
     found = gate(open_model, read(replaced(text, (recorded[0], "  bp.assume t > 1\n")), "target.bpir"))
     check(found, {RULE + "R17"}, "output_collective.forward")
 

@@ -430,7 +430,8 @@ def test_witnesses_where_a_rounding_is_exact() -> None:
     """`ceildiv(n, 300)*300 = n` at multiples of 300 alone: there a buffer has no slack behind it."""
     rounded = 300 * ceildiv(a, 300)
     assert Facts().greater(rounded, a).witness == {"a": 300}
-    assert Facts().at_least(700 * ceildiv(a * b + c, 700), a * b + c + 1).refuted
+    everywhere = Facts().at_least(70_007 * ceildiv(a * b + c, 70_007), a * b + c + 1)
+    assert everywhere.witness == {"a": 70_007, "b": 70_007, "c": 70_007}
     bound = Facts((), {"d": 900})
     assert bound.greater(d * ceildiv(a, d), a).witness == {"a": 900, "d": 900}
     # inside another rounding, and of a multiple that lies above a declared bound
@@ -460,3 +461,15 @@ def test_decisions_are_fast() -> None:
     assert facts.equal(maximum(*(m - t for m in many[:12])) + t, maximum(*many[:12])).answer is not Answer.REFUTED
     assert facts.integral(many[3] * many[5] / t**2).proved
     assert time.perf_counter() - started < 4
+
+
+def test_an_unknown_verdict_says_what_was_tried() -> None:
+    """Schur's inequality holds, and nothing here proves it; sympy is asked where there are few nodes."""
+    schur = a * (a - b) * (a - c) + b * (b - a) * (b - c) + c * (c - a) * (c - b)
+    few = Facts().equal(minimum(schur, ZERO), ZERO)
+    assert few.answer is Answer.UNKNOWN
+    assert few.methods == ("normal form", "cases of max and min", "sympy")
+    nodes = total(ceildiv(symbol(f"w{i}"), symbol(f"v{i}")) - floordiv(symbol(f"w{i}"), symbol(f"v{i}")) for i in range(4))
+    many = Facts().equal(minimum(schur, ZERO) * nodes, ZERO)
+    assert many.answer is Answer.UNKNOWN
+    assert many.methods == ("normal form", "cases of max and min")

@@ -50,6 +50,7 @@ class Distribution:
             claims,
         )
         self.declared = declared.facts
+        self.relations = declared.relations
 
     def verify(self) -> list[Diagnostic]:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
@@ -106,7 +107,7 @@ class Distribution:
         divided = [statement.decide(self.findings.facts) for statement in shards]
         check = _BlockCheck(self.findings, model, block, phase, axes, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
-        allowed |= shares(degree, check.reduced) if degree is not None else set()
+        allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
         for axis, statement, verdict in zip(axes, shards, divided, strict=True):
             self.findings.claim(
                 "R4",

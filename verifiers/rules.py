@@ -15,9 +15,12 @@ from bpir.ir.verdict import Verdict
 from bpir.verifiers.claims import Claim, Statement
 
 
-def shares(ranks: Expr, reduced: Iterable[TensorType]) -> set[Relation]:
-    """What reductions of values may assume: that the ranks divide their elements, or one of their dimensions."""
-    sizes = {size for type in reduced for size in (*type.dims, product(type.dims))}
+def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
+    """What reductions of values may assume: that the ranks divide their elements; where the ranks are a number, also that they divide a
+    dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow the proof.
+    """
+    divided = {r.right for r in declared if r.kind == "divides" and r.left.constant is None} if ranks.constant is not None else set()
+    sizes = {size for type in reduced for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
     return {Relation("divides", ranks, size) for size in sizes}
 
 

@@ -54,6 +54,7 @@ class Training:
             claims,
         )
         self.declared = declared.facts
+        self.relations = declared.relations
 
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
@@ -134,7 +135,7 @@ class Training:
                 whole,
                 whole.decide(facts),
             )
-        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced)
+        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced, self.relations)
         if regions.parallel:
             allowed.add(Relation("greater", degree, ONE))
             several = Statement(degree, ">", ONE)
