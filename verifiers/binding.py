@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bpir.dialects.bind import as_expr, fields_of, implementations_of, links_of
+from bpir.dialects.bind import TARGET, as_expr, fields_of, implementations_of, links_of
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.concrete.contract import (
     COMMAND_OF_KIND,
@@ -26,6 +26,9 @@ from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
+
+OPTIONS = ("devices", "memory")
+"""The fields of a deployment that are options of the passes, and may be overridden."""
 
 
 class Binding:
@@ -68,9 +71,9 @@ class Binding:
         self._machine(self.deployment)
         self._extension()
         written = {(o.name, symbol_of(o)) for o in top_level(self.source)}
-        chosen = [f"bind.deployment @{symbol_of(self.deployment)}"]
+        chosen: dict[str, tuple[str, ...]] = {f"bind.deployment @{symbol_of(self.deployment)}": OPTIONS}
         if ("bind.target", symbol_of(self.machine)) not in written:
-            chosen.append(f"bind.target @{symbol_of(self.machine)}")
+            chosen[f"bind.target @{symbol_of(self.machine)}"] = tuple(field.name for field in TARGET)
         verify_kept(self.findings, "R17", self.source, self.target, chosen)
         return self.findings.diagnostics
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
@@ -22,12 +22,15 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
+from bpir.verifiers.choices import verify_choice
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 
 AXIS = "tensor"
+OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "context"), "bind.strategy": ("tensor",)}
+"""The fields of bindings that are options of the pass, and may be overridden."""
 
 
 class Distribution:
@@ -54,7 +57,7 @@ class Distribution:
 
     def verify(self) -> list[Diagnostic]:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
-        overridable: set[str] = set()
+        overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
         for block in top_level(self.target):
@@ -68,10 +71,7 @@ class Distribution:
                 first = note("the first is here", seen[name].span)
                 self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
             seen[name] = block
-            for what in ("workload", "strategy"):
-                reference = block.properties.get(what)
-                if isinstance(reference, SymbolRefAttr):
-                    overridable.add(f"bind.{what} @{reference.root}")
+            overridable |= verify_choice(self.findings, "R9", self.source, self.target, block, "inference", OPTIONS)
             assumable |= self._block(models[name], block)
         for name, model in models.items():
             if name not in seen:

@@ -6,9 +6,9 @@ of a value whose contributions it sums. Then each task is judged by what it read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bind import STRATEGY, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
@@ -24,12 +24,16 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
+from bpir.verifiers.choices import candidates, verify_choice
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_memory import MemoryCheck
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("batch", "context"), "bind.strategy": tuple(f.name for f in STRATEGY)}
+"""The fields of bindings that are options of the pass, and may be overridden."""
 
 
 class Training:
@@ -59,7 +63,7 @@ class Training:
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
-        overridable: set[str] = set()
+        overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
         used: set[Attribute | None] = set()
@@ -75,10 +79,7 @@ class Training:
                 self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
                 continue
             seen[name] = block
-            for kind in ("workload", "strategy"):
-                reference = block.properties.get(kind)
-                if isinstance(reference, SymbolRefAttr):
-                    overridable.add(f"bind.{kind} @{reference.root}")
+            overridable |= verify_choice(self.findings, "R15", self.source, self.target, block, "training", OPTIONS)
             assumable |= self._block(models[name], block)
         for name, model in models.items():
             if name not in seen:
@@ -105,6 +106,11 @@ class Training:
             return set()
         choices = _choices(strategy, degree, parallel)
         convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices)
+        given = candidates(self.source, "bind.workload", "training")
+        if given and "workload" not in block.properties:
+            names = " or ".join(f"@{symbol_of(o)}" for o in given)
+            self.findings.refuse("R15", block, f"the block names no bind.workload, expected {names}", note("it stands here", given[0].span))
+            return set()
         try:
             workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
             decomposed = decompose(model, training_axes(model, workload or {}))
