@@ -9,7 +9,7 @@ from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.attention import Attention, KvAppend
-from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of
 from bpir.dialects.model.sharding import shardable_axes, sharded
@@ -36,11 +36,11 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "c
 class Distribution:
     """Verifies a distributed module against its model.
 
-    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the images of the source's
-    operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and nothing
-    else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8 phase and names of effects
-    are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible
-    tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
+    R1 every task comes from a model operation, and is called after it; R2 every model operation has its task, once; R3 operands are the
+    images of the source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one
+    collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
+    phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
+    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -245,7 +245,16 @@ class _BlockCheck:
             self.findings.refuse("R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span))
             return None
         self.claimed.add(found[0])
+        self._named(found[0], f".{self.phase.name}", [layer] if operation.name == f"model.{kind}" else _beside(operation, kind))
         return found[0]
+
+    def _named(self, task: Operation, suffix: str, layers: Iterable[str]) -> None:
+        """A task or a state is called after its layer: another name would be read as that of another layer."""
+        names = [layer + suffix for layer in layers]
+        if dist.name_of(task) not in names:
+            wanted = " or ".join(f"'{name}'" for name in dict.fromkeys(names))
+            source = dist.text_of(task, "source")
+            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' is not called after '{source}': expected {wanted}")
 
     def _task(
         self,
@@ -327,6 +336,7 @@ class _BlockCheck:
         if claimed != layer:
             self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
+        self._named(task, f".{self.phase.name}", _beside(operation, "output_collective"))
         expected = self._expected(operation.results[value.index])
         self.reduced.append(expected)
         self._type(task, task.results[0], expected)
@@ -346,6 +356,7 @@ class _BlockCheck:
             self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or dist.kind_of(t) == "kv_append")
             return [None, None]
         self.claimed.add(states[0])
+        self._named(states[0], "", _beside(operation, "kv_cache"))
         for value, type in zip(states[0].results, cache, strict=False):
             self._shape(value, type)
             self.findings.same_type("R11", states[0], "the KV cache must hold every visible token", value, type)
@@ -376,6 +387,11 @@ class _BlockCheck:
                 f"the operation '{source}' does not make the task '{name}'",
                 note("the operation", layers[source].span),
             )
+
+
+def _beside(operation: Operation, kind: str) -> tuple[str, str]:
+    """The names of what stands beside a layer: after its group; after the layer itself where its group has several."""
+    return f"{group_of(layer_of(operation))}.{kind}", f"{layer_of(operation)}.{kind}"
 
 
 def _appended(operation: Operation) -> bool:
