@@ -81,30 +81,6 @@ def test_r1_a_collective_of_another_operation() -> None:
     refused(text, RULE + "R1", at='"mlp.output_collective.decode"')
 
 
-@pytest.mark.parametrize("name", ["mlp.gelu.prefill", "mlp.gelu", "gelu.decode", "step.mlp.gelu.decode"])
-def test_r1_a_task_that_is_not_called_after_its_layer_and_phase(name: str) -> None:
-    refused(replaced(derived(), ('"mlp.gelu.decode"', f'"{name}"')), RULE + "R1", at=f'"{name}"')
-
-
-def test_r1_the_names_of_two_tasks_exchanged() -> None:
-    """All else is right: each says the operation that it comes from."""
-    names = ('"mlp.gelu.decode"', '"other"'), ('"mlp.contract.decode"', '"mlp.gelu.decode"'), ('"other"', '"mlp.contract.decode"')
-    text = replaced(derived(), *names)
-    refused(text, RULE + "R1", at='"mlp.contract.decode" gelu')
-    assert "'mlp.contract.decode' is not called after 'mlp.gelu': expected 'mlp.gelu.decode'" in verdict(text)[0].message
-
-
-@pytest.mark.parametrize("name", ["banana.decode", "attention.output_collective.prefill", "mlp.output_collective.decode.again"])
-def test_r1_a_collective_of_another_name(name: str) -> None:
-    text = replaced(derived(), ('"attention.output_collective.decode"', f'"{name}"'))
-    refused(text, RULE + "R1", at=f'"{name}"')
-
-
-def test_r1_a_state_of_another_name() -> None:
-    text = replaced(derived(), ('dist.state "attention.kv_cache"', 'dist.state "mlp.kv_cache"'))
-    refused(text, RULE + "R1", at='"mlp.kv_cache"')
-
-
 # R2: every operation has its task
 
 
@@ -189,39 +165,6 @@ def test_r4_a_wrong_element() -> None:
     found = verdict(text)
     assert f"{RULE}R4" in labels(found)
     assert "dist.block" in line_of(found[0])
-
-
-@pytest.mark.parametrize(
-    ("written", "found", "right"),
-    [
-        ("bf16", "f16", False),  # as wide, and another number
-        ("bf16", "i16", False),
-        ("i8", "f8E4M3FN", False),
-        ("bf16", "2", True),  # a width says no type
-        ("2", "f16", True),
-        ("e", "e", True),
-        ("bf16", "4", False),
-        ("4", "bf16", False),
-        ("e", "bf16", False),  # nothing says that `e` is 2
-    ],
-)
-def test_r4_the_type_of_an_element(written: str, found: str, right: bool) -> None:
-    """Everywhere in the block, so that the tasks agree with each other; work is that of the width."""
-    source = read(example_text("transformer_block").replace("H, e>", f"H, {written}>"))
-    other = read(example_text("transformer_block").replace("H, e>", f"H, {found}>"))
-    text = print_module(run(other, "distribute-inference{tensor=1}"))
-    if right:
-        accepted(text, source)
-    else:
-        assert f"{RULE}R4" in labels(verdict(text, source))
-
-
-def test_r4_one_element_of_another_type_in_the_middle() -> None:
-    source = read(example_text("transformer_block").replace("H, e>", "H, bf16>"))
-    text = print_module(run(source, "distribute-inference{tensor=1}"))
-    accepted(text, source)
-    refused(edited(text, '"mlp.gelu.decode"', (", bf16>", ", f16>")), RULE + "R4", at='"mlp.gelu.decode"', source=source)
-    accepted(edited(text, '"mlp.gelu.decode"', (", bf16>", ", 2>")), source)
 
 
 def test_r4_a_degree_that_nothing_says_to_divide_the_heads() -> None:
@@ -523,21 +466,6 @@ def test_independent_tasks_in_another_order_are_accepted() -> None:
 
 def test_other_names_of_values_are_accepted() -> None:
     accepted(re.sub(r"%(\w+)", r"%other_\1", derived()))
-
-
-@pytest.mark.parametrize(
-    ("task", "layer"),
-    [
-        ("mlp.output_collective.decode", "mlp.contract"),
-        ("attention.kv_append.decode", "attention.core"),
-        ("attention.kv_cache", "attention.core"),
-    ],
-)
-def test_what_stands_beside_a_layer_may_be_called_after_it(task: str, layer: str) -> None:
-    """As the pass does where a group has two of them: after the layer that makes it."""
-    group, _, rest = task.partition(".")
-    accepted(replaced(derived(), (f'"{task}"', f'"{layer}.{rest}"')))
-    refused(replaced(derived(), (f'"{task}"', f'"{group}.norm.{rest}"')), RULE + "R1", at=f'"{group}.norm.{rest}"')
 
 
 def test_numbers_in_place_of_symbols_that_the_source_binds_are_accepted() -> None:
