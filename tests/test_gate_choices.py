@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import gate, labels, line_of, read, replaced, run, shown
+from support import example, gate, labels, line_of, read, replaced, run, shown
 
 from bpir.dialects.bind import DEPLOYMENT, STRATEGY, WORKLOAD
 from bpir.ir.printer import print_module
@@ -157,3 +157,32 @@ def test_an_axis_that_is_no_dimension_of_the_input(fields: str) -> None:
     says = "must be a symbol that is a dimension of the block's input (B, S, H)"
     target = replaced(derived(model(DECODE), "distribute-inference"), (DECODE, DECODE.replace("}", f", {fields}}}")))
     refused(bad, target, "distribute-inference.R8", at="dist.block @block", says=says)
+
+
+# The mesh
+
+
+@pytest.mark.parametrize(
+    ("pass_", "rule"),
+    [
+        ("distribute-inference", "distribute-inference.R10"),
+        ("distribute-training{tensor=t communication=reduce_scatter_all_gather}", "distribute-training.R15"),
+    ],
+)
+def test_a_number_in_place_of_the_degree_that_is_bound_to_it(pass_: str, rule: str) -> None:
+    """Binding numbers after a derivation writes `8` where the strategy, an input, keeps its `t`."""
+    source = run(example("transformer_block"), "bind-symbols{t=8}")
+    target = print_module(run(example("transformer_block"), pass_, "bind-symbols{t=8}"))
+    assert '<["tensor"=8]>' in target
+    assert "{tensor = t" in target
+    for mesh, right in (("8", True), ("t", True), ("t + 8 - 2*t/2", True), ("4", False), ("t/2", False)):
+        found = gate(source, read(replaced(target, ('<["tensor"=8]>', f'<["tensor"={mesh}]>'))))
+        assert labels(found) == (set() if right else {rule}), (mesh, shown(found))
+
+
+def test_a_number_in_place_of_a_degree_that_is_not_bound_is_refused() -> None:
+    for pass_, rule in (("distribute-inference", "distribute-inference.R10"), ("distribute-training{tensor=t}", "distribute-training.R15")):
+        text = print_module(run(example("transformer_block"), pass_))
+        found = gate(example("transformer_block"), read(replaced(text, ('<["tensor"=t]>', '<["tensor"=8]>'))))
+        assert rule in labels(found), shown(found)
+        assert 'expected <["tensor"=t]>' in shown(found)

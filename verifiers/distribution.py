@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
@@ -22,7 +21,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
-from bpir.verifiers.choices import verify_choice
+from bpir.verifiers.choices import verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
@@ -88,7 +87,7 @@ class Distribution:
         workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = self._mesh(block, degree)
+        mesh = verify_mesh(self.findings, "R10", self.target, block, degree)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
         axes = shardable_axes(model) if parallel else ()
         allowed: set[Relation] = set()
@@ -128,22 +127,6 @@ class Distribution:
                 several.decide(self.findings.facts),
             )
         return allowed
-
-    def _mesh(self, block: Operation, degree: Expr | None) -> dict[str, Expr] | None:
-        reference = block.properties.get("mesh")
-        for operation in top_level(self.target):
-            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-                mesh = dict(mesh_entries(operation.properties.get("axes")))
-                message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
-                wanted = f'expected <["{AXIS}"={degree.text}]>' if degree is not None else f"the strategy does not say '{AXIS}'"
-                if degree is None or mesh.keys() != {AXIS}:
-                    self.findings.refuse("R10", operation, message, note(wanted))
-                    return None
-                same = Statement(mesh[AXIS], "=", degree)
-                verdict = same.decide(self.findings.facts)
-                return mesh if self.findings.claim("R10", operation, message, "the size of the mesh", same, verdict, note(wanted)) else None
-        self.findings.refuse("R10", block, "the block names no dist.mesh of the module")
-        return None
 
 
 class _BlockCheck:

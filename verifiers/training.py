@@ -11,20 +11,19 @@ from collections.abc import Collection, Mapping
 from bpir.dialects.bind import STRATEGY, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
-from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
+from bpir.dialects.model.sharding import Regions, shardable_axes
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
-from bpir.verifiers.choices import candidates, verify_choice
+from bpir.verifiers.choices import candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
@@ -93,11 +92,9 @@ class Training:
     def _block(self, model: Operation, block: Operation) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
-        mesh = self._mesh(block)
         degree = as_expr((strategy or {}).get("tensor"))
-        if strategy is None or degree is None or mesh != {TENSOR: degree}:
-            wanted = f'expected <["{TENSOR}"={degree.text}]>' if degree is not None else f"the strategy does not say '{TENSOR}'"
-            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree", note(wanted))
+        mesh = verify_mesh(self.findings, "R15", self.target, block, degree)
+        if strategy is None or degree is None or mesh is None:
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
         contradiction = _contradiction(strategy)
@@ -154,13 +151,6 @@ class Training:
                 several.decide(facts),
             )
         return allowed
-
-    def _mesh(self, block: Operation) -> dict[str, Expr]:
-        reference = block.properties.get("mesh")
-        for operation in top_level(self.target):
-            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-                return dict(mesh_entries(operation.properties.get("axes")))
-        return {}
 
 
 def _shared(model: Operation, regions: Regions) -> list[Expr]:
