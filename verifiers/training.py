@@ -1,4 +1,4 @@
-"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R16.
+"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R17.
 
 The target is read as what it computes: every value gets a meaning. A value of forward means a value of the model; a gradient means the uses
 of a value whose contributions it sums. Then each task is judged by what it reads.
