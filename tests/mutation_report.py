@@ -53,6 +53,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/choices.py": ("gate_choices", "diagnostic_coverage", "gate_distribution", "gate_training"),
         "verifiers/claims.py": ("findings", "explain_proof", "diagnostic_coverage"),
         "verifiers/concrete.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "wrong_kinds"),
+        "verifiers/counts.py": ("counts", "diagnostic_coverage"),
         "verifiers/dist.py": ("diagnostic_coverage", "dist_structure", "wrong_kinds", "corruption"),
         "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "gate_choices", "gate_names", "gate_gaps", "corruption"),
         "verifiers/dominance.py": ("dominance", "conformance"),

@@ -14,6 +14,7 @@ FULL = re.compile(r"\b((?:[a-z]+(?:-[a-z]+)?)\.[RFP]\d+)\b")
 
 OWNERS = {
     "symbols": ("bp",),
+    "counts": ("bp",),
     "placement": ("LEVEL",),
     "forbidden": ("LEVEL",),
     "dist": ("dist",),

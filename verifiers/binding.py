@@ -36,11 +36,11 @@ class Binding:
 
     R1 every command comes from a task; R2 every task is bound once; R3 kind of command, operation and phase; R4 dependencies are the
     task's; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is the target's, and there is
-    none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once, with its role and storage
-    class, and no other; R10 its size is at least the plan's; R11 its alignment is `max(16, r)`; R12 its offset is the canonical one;
-    R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's, and there are no
-    fewer devices than ranks; R15 a transfer is between the devices of its ranks, and they are linked; R16 what the target's dialect says
-    is the canonical construction; R17 inputs are kept.
+    none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once, with its role and storage class,
+    and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment is `max(16, r)`; R12 its offset is the canonical
+    one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's, and there are no fewer devices than
+    ranks; R15 a transfer is between the devices of its ranks, and they are linked; R16 what the target's dialect says is the canonical
+    construction; R17 inputs are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -161,7 +161,8 @@ class Binding:
                 if text_of(buffer, field) != text_of(source, field):
                     message = f"@{label} is {text_of(buffer, field)}, in the plan {text_of(source, field)}"
                     self.findings.refuse("R9", buffer, message, there)
-            self.findings.at_least("R10", buffer, f"the size of @{label}", expr_of(buffer, "size"), expr_of(source, "size"), there)
+            sizes = (expr_of(buffer, "size"), expr_of(source, "size"))
+            self.findings.large_enough("R10", buffer, f"the size of @{label}", *sizes, there)
             if number_of(buffer, "alignment") != alignment:
                 message = f"the alignment of @{label} is {number_of(buffer, 'alignment')}; the contract gives max(16, r) = {alignment}"
                 self.findings.refuse("R11", buffer, message, there)

@@ -8,6 +8,7 @@ from bpir.dialects.bp import TensorType, expressions_in, symbol_table
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expression_bounds import integral, positive
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.ir.verdict import Verdict
@@ -37,18 +38,20 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
         for expr in attribute.dims if isinstance(attribute, TensorType) else expressions_in(attribute):
             if (expr, least) not in seen:
                 seen.add((expr, least))
-                wrong = _wrong(facts, expr, least)
-                if wrong is not None:
+                if positive(expr) and (integral(expr) or least is ZERO):  # as good as always: seen from the form
+                    continue
+                for statement, verdict in _wrong(facts, expr, least):
                     number = "a positive integer" if least is ONE else "not negative"
                     message = f"{what} must be {number} for every admissible binding: {expr.text} [bp.R5]"
-                    found.append(error(message, operation.span, note(wrong.text), undecided=not wrong.refuted))
+                    why = note(f"that {statement.text} is {verdict.text}")
+                    found.append(error(message, operation.span, why, undecided=not verdict.refuted))
     return found
 
 
-def _wrong(facts: Facts, expr: Expr, least: Expr) -> Verdict | None:
-    """Why the expression is no count; None if it is proved to be one."""
+def _wrong(facts: Facts, expr: Expr, least: Expr) -> list[tuple[Statement, Verdict]]:
+    """Why the expression is no count: the first statement that is not proved; none if it is one."""
     statements = (Statement(expr, ">=", least), *((Statement(ONE, "|", expr),) if least is ONE else ()))
-    return next((v for v in (statement.decide(facts) for statement in statements) if not v.proved), None)
+    return [(s, v) for s, v in ((s, s.decide(facts)) for s in statements) if not v.proved][:1]
 
 
 def _said(properties: Iterable[Said]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:

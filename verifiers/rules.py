@@ -64,6 +64,14 @@ class Findings:
         if found is not bound or self.claims is not None:
             self._compare(rule, operation, what, found, ">=", bound, notes)
 
+    def large_enough(self, rule: str, operation: Operation, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
+        """Refuse a size that is not proved to be at least what is needed: that, or a whole number of bytes."""
+        self.at_least(rule, operation, what, size, needed, *notes)
+        if size is not needed and not self.facts.equal(size, needed).proved:
+            statement = Statement(ONE, "|", size)
+            message = f"{what} is no whole number of bytes: {size.text}"
+            self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
+
     def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number for every admissible binding."""
         for name, value in work.items():
