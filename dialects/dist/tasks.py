@@ -223,7 +223,7 @@ class AllGather(Collective):
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         gathered = axes_of(operation)
-        if len(gathered) != len(operand.dims):
+        if len(gathered) != len(operand.dims) or not any(gathered):
             return None
         axes = []
         for have, gone in zip(operand.axes, gathered, strict=True):
