@@ -18,7 +18,7 @@ from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import references
 from bpir.passes.distribution import build
-from bpir.verifiers.levels import top_level
+from bpir.verifiers.levels import place_of, top_level
 
 ALIGNMENT = 256
 """Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""
@@ -198,9 +198,11 @@ def one_block(module: Operation) -> Operation:
     """The distributed block of a module.
 
     Raises:
-        DiagnosticError: there are several: their tasks and buffers would share one name space.
+        DiagnosticError: there is none, or several: their tasks and buffers would share one name space.
     """
     blocks = [o for o in top_level(module) if o.name == "dist.block"]
+    if not blocks:
+        raise fail("the module has no dist.block to plan", place_of(module))
     if len(blocks) > 1:
         raise fail(
             f"a plan holds one block, and the module has {len(blocks)}: put each model.block into a file of its own",

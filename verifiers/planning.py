@@ -24,11 +24,11 @@ from bpir.verifiers.rules import Findings
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task, and in total; R4 buffers say
-    whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and
-    matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every obligation has its buffer, and it is
-    large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class
-    of buffers; R13 memory facts are kept.
+    R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by task,
+    and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
+    capabilities, alternatives and matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every
+    obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and
+    bindings are kept; R12 storage class of buffers; R13 memory facts are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -40,27 +40,26 @@ class Planning:
         self.buffers = [o for o in top_level(target) if o.name == "plan.buffer"]
 
     def verify(self) -> list[Diagnostic]:
-        sources: dict[str, Operation] = {}
         blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
-        for block in blocks:
-            for task in block.body:
-                if dist.work_of(task) is not None and sources.setdefault(dist.name_of(task), task) is not task:
-                    first = note("first here", sources[dist.name_of(task)].span)
-                    self.findings.refuse("R2", task, f"two blocks of the source have a task '{dist.name_of(task)}'", first)
+        if len(blocks) != 1:  # they would share buffers and names of tasks
+            first = [note("the first block", block.span) for block in blocks[:1]]
+            where = [*blocks[1:], *top_level(self.source)][0]
+            self.findings.refuse("R1", where, f"a plan holds one block, its source {len(blocks)}", *first)
+            return self.findings.diagnostics
+        block = blocks[0]
+        sources = {dist.name_of(task): task for task in block.body if dist.work_of(task) is not None}
         planned = self._lineage(sources)
         meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
-        expected_buffers: set[Operation] = set()
-        for block in blocks:
-            reference = block.properties.get("mesh")
-            mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
-            check = BlockCheck
-            if self.training:
-                from bpir.verifiers.plan_training import TrainingCheck
+        reference = block.properties.get("mesh")
+        mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
+        check = BlockCheck
+        if self.training:
+            from bpir.verifiers.plan_training import TrainingCheck
 
-                check = TrainingCheck
-            expected_buffers |= check(self.findings, block, mesh, planned, self.buffers).run()
+            check = TrainingCheck
+        expected_buffers = check(self.findings, block, mesh, planned, self.buffers).run()
         self._total(sources.values())
-        self._facts(blocks)
+        self._facts(block)
         for buffer in self.buffers:
             if buffer not in expected_buffers:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
@@ -84,7 +83,7 @@ class Planning:
                 self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
         return planned
 
-    def _facts(self, blocks: Iterable[Operation]) -> None:
+    def _facts(self, block: Operation) -> None:
         """The memory facts of layers are kept as they are."""
         ours: dict[tuple[str, str], Operation] = {}
         for fact in top_level(self.target):
@@ -93,7 +92,7 @@ class Planning:
                 if key in ours:
                     self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are given twice", note("first here", ours[key].span))
                 ours.setdefault(key, fact)
-        theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for b in blocks for o in b.body if "facts" in o.properties}
+        theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for o in block.body if "facts" in o.properties}
         for key, source in theirs.items():
             if key not in ours:
                 self.findings.refuse("R13", source, f"the memory facts of '{key[1]}' are missing in the plan")
