@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import edited, replaced, run, statement
+from support import edited, line_of, replaced, run, statement
 from test_gate_distribution import derived, model, refused, verdict
 
 from bpir.ir.printer import print_module
@@ -30,6 +30,13 @@ def test_dist_r2_an_axis_that_the_mesh_does_not_have() -> None:
 def test_dist_p1_a_task_outside_its_block_would_not_be_counted() -> None:
     task = '%z = dist.compute "extra" gelu %z : !bp.tensor<B x 1 x H, e>\n from "mlp.gelu" phase decode\n work <ops = 5>\n'
     refused(replaced(derived(), ("  dist.block", f"  {task}  dist.block")), "dist.P1", at='"extra"')
+
+
+def test_a_name_means_one_thing_in_all_modules_of_a_file() -> None:
+    mesh = statement(derived(), "dist.mesh")
+    (found,) = verdict(replaced(derived(), (mesh, f"{mesh}  module @inner {{\n{mesh}  }}\n")))
+    assert "redefinition of symbol '@mesh'" in found.message and "dist.mesh" in line_of(found)
+    assert not verdict(replaced(derived(), (mesh, f"  module @inner {{\n{mesh}  }}\n")))
 
 
 def test_a_collective_over_one_axis_twice_is_malformed() -> None:
