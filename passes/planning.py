@@ -10,7 +10,7 @@ import attrs
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of
+from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of, writes_state
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
@@ -222,9 +222,3 @@ def mesh_of(module: Operation, block: Operation) -> dict[str, Expr]:
 def layer_of_task(task: Operation) -> str:
     """The name of a task without its phase."""
     return name_of(task).removesuffix("." + text_of(task, "phase"))
-
-
-def writes_state(task: Operation) -> bool:
-    """Whether the task writes a state: its last operands are the states, one a result."""
-    effects = task.properties.get("effects")
-    return isinstance(effects, ArrayAttr) and StringAttr("write") in effects.values

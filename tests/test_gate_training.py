@@ -248,7 +248,7 @@ def test_r13_a_fork_of_another_phase(phase: str) -> None:
 
 
 def test_r13_an_effect_on_a_cache() -> None:
-    text = edited(distributed(), GELU, ("      work", "      effects [write]\n      work"))
+    text = edited(distributed(), GELU, ("      work", "      effects [read]\n      work"))
     refused(text, "R13", at=GELU)
 
 

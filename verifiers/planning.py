@@ -183,7 +183,7 @@ class BlockCheck:
                     own = [b for b in self.held.get(("output", dist.name_of(task)), []) if b not in self.found]
                     chosen = own[:1] or outputs[index : index + 1]
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", dist.name_of(task))
-                elif _writes_state(task):
+                elif dist.writes_state(task):
                     state = task.operands[len(task.operands) - len(task.results) + value.index]
                     if state in self.homes:
                         self.homes[value] = self.homes[state]
@@ -250,7 +250,7 @@ class BlockCheck:
 
     def uses(self, task: Operation) -> tuple[set[str], set[str]]:
         """The buffers that a task must read and write."""
-        states = len(task.results) if _writes_state(task) else 0
+        states = len(task.results) if dist.writes_state(task) else 0
         operands = task.operands[: len(task.operands) - states]
         reads = {self.homes.get(v, self.workspace) for v in operands}
         if task in self.weights:
@@ -283,7 +283,3 @@ class BlockCheck:
         if len(found) != len(expected) or set(found) != expected:
             ours, theirs = (", ".join(sorted(names)) or "nothing" for names in (found, expected))
             self.findings.refuse(rule, plan, f"@{symbol_of(plan)} {verb} {ours}; expected {theirs}")
-
-
-def _writes_state(task: Operation) -> bool:
-    return "write" in strings(task.properties.get("effects"))
