@@ -182,6 +182,7 @@ def test_r4_a_degree_that_nothing_says_to_divide_the_heads() -> None:
         ("dist.block", ("on @mesh", "on @none"), "R10", "names no dist.mesh"),
         ("dist.block", ("strategy @tp(", "strategy @none("), "R10", "the mesh is not that of the strategy"),
         ('"mlp.gelu.decode"', ("F@tensor", "F@none"), "R4", "the mesh has no axis 'none'"),
+        ('"mlp.gelu.decode"', (": !bp.tensor<B x 1 x F@tensor, e>", ": i32"), "R4", "works on !bp.tensor values, found i32"),
         ('"mlp.output_collective.decode"', ('[{"tensor"}]', '[{"none"}]'), "R5", "the mesh has no axis 'none'"),
     ],
 )

@@ -159,10 +159,7 @@ class BlockTrace:
         assert isinstance(rule, ModelOperation)
         if again and operation not in self.needs.recomputed:
             self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
-        if len(task.operands) != len(operation.operands):
-            self.findings.refuse("R3", task, f"the task has {len(task.operands)} operands, expected {len(operation.operands)}")
-            return
-        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=True)):
+        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=True)):  # dist.R3: as many
             self._reads(task, index, image, source, self._operand_type(operation, source), again)
         types = [self.expected(v) for v in operation.results]
         if self.collectives and self.regions.contracts(operation):
@@ -435,8 +432,8 @@ class BlockTrace:
         for value in self.needs.repeated_collectives():
             if value not in repeated:
                 owner = value.owner if isinstance(value.owner, Operation) else None
-                name = layer_of(owner) if owner is not None else value.name or "an argument"
-                self.findings.refuse("R11", owner, f"the collective of the result of '{name}' is not repeated")
+                what = f"the result of '{layer_of(owner)}'" if owner is not None else f"argument {value.index}"
+                self.findings.refuse("R11", owner or self.block, f"the collective of {what} is not repeated")
 
     def _has_weights(self, layer: str) -> bool:
         return layer in self.views and self.views[layer].weights is not ZERO
