@@ -128,6 +128,9 @@ class Fields(Property):
         shown = [f"{f.name} = {field_text(values[f.name])}" for f in self.table if f.name in values]
         yield "{" + ", ".join(shown) + "}"
 
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, DictAttr) else "a dictionary of fields"
+
 
 def field_text(value: Attribute) -> str:
     return value.expr.text if isinstance(value, ExprAttr) else value.value if isinstance(value, StringAttr) else value.text

@@ -6,6 +6,7 @@ A pass never changes the operations it was given: it builds new ones (`clone` co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -158,3 +159,19 @@ def uses(operations: Iterable[Operation]) -> dict[Value, list[Operation]]:
 
 def types_of(values: Sequence[Value]) -> tuple[Type, ...]:
     return tuple(value.type for value in values)
+
+
+def top_level(module: Operation) -> Sequence[Operation]:
+    """The operations of the module that stand in no other operation than modules."""
+    body = module.body
+    if "builtin.module" not in map(attrgetter("name"), body):  # as good as always: passes and rules ask dozens of times
+        return body
+    found: list[Operation] = []
+    stack = list(reversed(body))
+    while stack:
+        operation = stack.pop()
+        if operation.name == "builtin.module":
+            stack.extend(reversed(operation.body))
+        else:
+            found.append(operation)
+    return found

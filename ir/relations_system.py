@@ -30,7 +30,7 @@ class System:
 
     values: Mapping[str, Expr]  # eliminated symbols, by parameters
     origins: Mapping[str, tuple[str, tuple[str, ...]]]  # of these: the relation's text, its symbols
-    whole: Sequence[Expr]  # positive integers, by parameters: what a divisor fact leaves open
+    whole: Sequence[Expr]  # integers, by parameters: what a divisor fact leaves open
     lower: Mapping[Atom, int]  # parameters with a lower bound above 1
     larger: Mapping[str, Expr]  # parameter: it is greater than this expression
     bounds: Sequence[Expr]  # never negative, by parameters: what an order or a divisor leaves open
@@ -65,7 +65,7 @@ class _Solver:
     def __init__(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
         self._values: dict[str, Expr] = {}
         self._origins: dict[str, tuple[str, tuple[str, ...]]] = {}
-        self._whole: dict[Expr, None] = {}
+        self._whole: dict[Expr, bool] = {}  # and whether it is positive: `2 | c - S` says nothing of the sign
         self._lower: dict[Atom, int] = {}
         self._larger: dict[str, Expr] = {}
         self._bounds: dict[Expr, None] = {}
@@ -85,7 +85,7 @@ class _Solver:
             contradiction = str(error)
         except ExpressionError as error:  # a denominator became zero, or a value too large
             contradiction = f"the relations cannot be solved: {error}"
-        bounds = [*self._bounds, *(fact - 1 for fact in self._whole)]
+        bounds = [*self._bounds, *(fact - 1 for fact, is_positive in self._whole.items() if is_positive)]
         self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction)
 
     def _apply(self, expr: Expr) -> Expr:
@@ -94,9 +94,15 @@ class _Solver:
     def _eliminate(self, name: str, value: Expr, origin: str, mentioned: tuple[str, ...]) -> None:
         step = Substitution({name: value})
         self._values = {key: step.apply(old) for key, old in self._values.items()}
-        self._whole = {step.apply(fact): None for fact in self._whole}
+        whole = self._whole
+        self._whole = {}
+        for fact, is_positive in whole.items():
+            self._integer(step.apply(fact), is_positive)
         self._values[name] = value
         self._origins[name] = (origin, mentioned)
+
+    def _integer(self, fact: Expr, is_positive: bool) -> None:
+        self._whole[fact] = is_positive or self._whole.get(fact, False)
 
     def _equalities(self, relations: Sequence[Relation]) -> None:
         # A symbol alone on one side is solved for first; what is left is linear in some symbol, or only for witnesses.
@@ -138,12 +144,12 @@ class _Solver:
         name = _symbol_name(multiple)
         if name is None or name in divisor.symbols or not (integral(divisor) and positive(divisor)):
             if not integral(quotient):
-                self._whole[quotient] = None
+                self._integer(quotient, positive(multiple) and positive(divisor))
             return
         # t | h is h = t*k for a positive integer k, whose name no text can spell.
         factor = atom_expression(symbol_atom(f"({relation.right.text})/({relation.left.text})", fresh=True))
         if factor.symbols[0] in multiple.symbols or factor.symbols[0] in divisor.symbols:
-            self._whole[quotient] = None
+            self._integer(quotient, positive(multiple) and positive(divisor))
             return
         self._eliminate(name, divisor * factor, relation.text, (*relation.left.symbols,))
 
@@ -174,7 +180,7 @@ class _Solver:
             if number is not None and (number.denominator != 1 or number < 1):
                 raise _Contradiction(f"{self._origins[name][0]} gives {name} = {number}")
             if number is None and not (integral(value) and positive(value)):
-                self._whole[value] = None
+                self._integer(value, True)
 
 
 def _symbol_name(expr: Expr) -> str | None:

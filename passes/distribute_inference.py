@@ -30,7 +30,8 @@ class DistributeTransformerInferencePass(Derivation):
     Boundary: ModelIR to distributed-task IR.
 
     Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and context; a
-    strategy that says the tensor-parallel degree `t`.
+    strategy that says the tensor-parallel degree `t`. Of a strategy nothing else is read: its other fields are those of training, for
+    which the same file may be distributed.
 
     Equations (one block, one rank; `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`, feed-forward
     `F`, `e` bytes an element):
@@ -50,7 +51,7 @@ class DistributeTransformerInferencePass(Derivation):
     Deviations from the papers: attention is dense, a causal mask removes nothing; softmax is counted, 5 operations a score, where the
     papers leave it out; fused and paged attention are named as alternatives at the plan level, never assumed.
 
-    Evidence (executable lineage rules and exact work tests): rules distribute-inference.R1 to R12 are the gate of every run, and read
+    Evidence (executable lineage rules and exact work tests): rules distribute-inference.R1 to R13 are the gate of every run, and read
     the work rules, never the pass. E1 to E8 are proved from this text against the derived tasks in `tests/test_equations.py`; the
     sums of whole models agree with an oracle in `tests/test_models_oracle.py`. Unverified: nothing here was compared with a
     measurement on a machine.

@@ -64,7 +64,7 @@ class DistributeTransformerTrainingPass(Derivation):
     parallelism, not to the block. Elementwise work is counted where the papers count matrix products alone. The convention of
     Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
 
-    Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R16 are the gate of every run; each
+    Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R17 are the gate of every run; each
     reads a task as what it computes. E1 to E15 are proved from this text against derived tasks in `tests/test_equations.py`, closed
     forms of the papers in `tests/test_training_closed_forms.py`, Calculon's facts integer by integer in
     `tests/test_training_calculon.py`, replay in `tests/test_pipeline.py`. Unverified: pipeline and data parallelism are read from the

@@ -122,7 +122,7 @@ def _rule(kind: str, left: Tree, right: Tree, says: Callable[[int, int, int, int
         quotient = ("/", right, left)
         rounded = [(name, right, left) for name in ("ceildiv", "floordiv")]
         same = (*((quotient, r) for r in rounded), *((r, quotient) for r in rounded))
-    if kind != "equal":
+    if kind == "greater" or (kind == "divides" and positive_integer(right)):  # a difference may be 0 or negative, and still a multiple
         small, large = (left, right) if kind == "divides" else (right, left)
         most, least = ("max", left, right), ("min", left, right)
         same = (*same, (large, most), (small, least), (most, large), (least, small))
@@ -139,12 +139,17 @@ RULES = (
     _rule("divides", T, number(12), lambda a, b, c, t: 12 % t == 0),
     _rule("divides", number(2), B, lambda a, b, c, t: b % 2 == 0),
     _rule("divides", number(4), C, lambda a, b, c, t: c % 4 == 0),
+    _rule("divides", number(2), ("-", C, A), lambda a, b, c, t: (c - a) % 2 == 0),
+    _rule("divides", T, ("-", A, number(1)), lambda a, b, c, t: (a - 1) % t == 0),
+    _rule("divides", ("-", B, C), A, lambda a, b, c, t: b != c and a % (b - c) == 0),
     _rule("greater", T, number(1), lambda a, b, c, t: t > 1),
     _rule("greater", A, B, lambda a, b, c, t: a > b),
     _rule("greater", B, C, lambda a, b, c, t: b > c),
     _rule("greater", ("+", C, number(1)), A, lambda a, b, c, t: a <= c),
     _rule("greater", number(40), C, lambda a, b, c, t: c < 40),
     _rule("greater", A, ("*", number(2), T), lambda a, b, c, t: a > 2 * t),
+    _rule("greater", B, ("-", A, C), lambda a, b, c, t: b > a - c),
+    _rule("equal", A, ("-", B, C), lambda a, b, c, t: a == b - c),
     _rule("equal", A, ("*", B, T), lambda a, b, c, t: a == b * t),
     _rule("equal", A, ("*", C, B), lambda a, b, c, t: a == c * b),
     _rule("equal", A, B, lambda a, b, c, t: a == b),

@@ -4,10 +4,10 @@ Equivalence is defined here, and not by the verifiers. Two distributed modules a
 says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
 that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations say the same, commands stand in an order
 that their dependencies allow, which queues and cycles follow, and buffers are large enough, aligned and apart; two models, if their
-operations say the same (dropout says nothing in inference). The order of the text, names of values, tasks and buffers, and attributes that
-any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned otherwise, users
-of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the order is one in which every
-task runs after those that it needs, and no weight is read after its optimizer has written it.
+operations say the same (dropout says nothing in inference). The order of the text, names of values, those of a plan's tasks and buffers,
+and attributes that any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be
+aligned otherwise, users of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the
+order is one in which every task runs after those that it needs, and no weight is read after its optimizer has written it.
 """
 
 from __future__ import annotations
@@ -162,13 +162,11 @@ def _distributed(module: Operation, facts: Facts) -> Any:
             for index, argument in enumerate(block.regions[0].blocks[0].arguments):
                 known[argument] = ("argument", index, _type(argument, facts))
             said = Counter[Any]()
-            training = any(o.name == "dist.activations" for o in block.body)
             for operation in block.body:
-                names = () if training else ("task",)
                 operands = tuple(known.get(v) for v in operation.operands)
                 description = (
                     operation.name,
-                    _properties(operation, facts, *names),
+                    _properties(operation, facts),
                     frozenset(Counter(operands).items()) if text_of(operation, "kind") == "fork" else operands,  # a sum
                     tuple(_type(v, facts) for v in operation.results),
                 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from concrete_support import PLAN, bound_text, broken, labels, plan
-from support import dropped, edited, example, gate, line_of, read, replaced, run, statement
+from support import dropped, edited, example, example_text, gate, line_of, read, replaced, run, statement
 
 from bpir.dialects.slot import SlotMachine
+from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
@@ -298,6 +299,37 @@ def test_r14_too_few_devices_for_the_strategy() -> None:
     text = print_module(run(source, "bind-queue")) + "\n"
     few = replaced(text, ("{devices = t}", "{devices = 4}"), ("count <8>", "count <4>"))
     assert labels(gate(source, read(few))) == {"bind-queue.R13", "bind-queue.R14"}
+
+
+@pytest.mark.parametrize(
+    ("relations", "degrees", "needed"),
+    [
+        ("t > 2", ("t",), "t"),  # for every number more than the two that there are
+        ("t > 1", ("t",), ""),  # 2 is enough for 2
+        ("u | t", ("t",), ""),
+        ("t > u, u > 1", ("t",), "t"),
+        ("t > 2, u > 2", ("t", "8", "u"), "t or 8 or u"),  # whichever it is
+        ("t > 2", ("t", "2"), ""),  # it may be the second one
+        ("t > 2", ("1", "t"), "t"),  # one rank has no collective, and the plan has one
+        ("t > 2", ("1",), ""),
+    ],
+)
+def test_r14_fewer_devices_than_ranks_for_every_number(relations: str, degrees: tuple[str, ...], needed: str) -> None:
+    lines = "".join(f"  bind.strategy @s{i} {{tensor = {degree}}}\n" for i, degree in enumerate(degrees))
+    changes = ("n, m where m > 1", f"n, m, t, u where m > 1, {relations}"), ("  bind.deployment", f"{lines}  bind.deployment")
+    found = gate(read(replaced(PLAN, *changes)), read(queue(*changes), "concrete.bpir"))
+    expected = [f"the strategy needs {needed} devices, the deployment has 2 [bind-queue.R14]"] if needed else []
+    assert [d.message for d in found] == expected
+
+
+def test_r14_a_plan_without_a_collective_may_be_of_one_rank() -> None:
+    """One device holds one rank, and not eight: of two strategies the tasks tell which it can be."""
+    strategies = "".join(f"  bind.strategy @s{degree} {{tensor = {degree}}}\n" for degree in (1, 8))
+    changes = ("  bind.strategy @tp {tensor = t}\n", strategies), ("{devices = t}", "{devices = 1}")
+    source = read(replaced(example_text("gpt3_175b"), *changes))
+    run(source, "distribute-inference{strategy=@s1}", "plan-inference", "bind-queue")
+    with pytest.raises(DiagnosticError, match="the strategy needs 8 devices, the deployment has 1"):
+        run(source, "distribute-inference{strategy=@s8}", "plan-inference", "bind-queue")
 
 
 @pytest.mark.parametrize("kind", ["queue", "slot"])

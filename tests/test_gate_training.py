@@ -101,6 +101,14 @@ def test_r1_a_state_which_training_has_not() -> None:
     refused(added(distributed(), GELU, state), "R1", at="dist.state")
 
 
+def test_r4_an_element_of_another_type_of_the_same_width() -> None:
+    typed = read(example_text("transformer_block").replace("H, e>", "H, bf16>"))
+    text = print_module(run(typed, "distribute-training{tensor=1}"))
+    found = gate(typed, read(text.replace("bf16", "f16")))
+    assert labels(found) == {RULE + "R4"}, shown(found)
+    assert not gate(typed, read(text.replace("bf16", "2")))  # a width says no type
+
+
 @pytest.mark.parametrize("head", ['"attention.output_collective.forward"', '"attention.qkv_fork.activation_gradient"'])
 def test_r1_a_fork_or_a_collective_of_another_operation(head: str) -> None:
     refused(re.sub(rf'({re.escape(head)}.*\n      from )"[^"]*"', r'\1"mlp.gelu"', distributed()), "R1", at=head)
@@ -288,7 +296,7 @@ def test_r14_facts_left_out_or_given_twice(layer: str) -> None:
         (("bp.assume t > 1", "bp.assume t > 1, H > 1"), "bp.assume"),
         (("  dist.mesh", '  dist.mesh @more = <["tensor"=t]>\n  dist.mesh'), "dist.mesh @more"),
         (("recompute = attention}", "recompute = attention, all_gather_redo = true}"), "dist.block"),
-        (("{tensor = t,", "{tensor = 8,"), "dist.block"),
+        (("{tensor = t,", "{tensor = 8,"), "dist.mesh"),
         ((", t | H", ""), "bp.symbols"),
     ],
 )

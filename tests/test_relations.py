@@ -463,6 +463,20 @@ def test_decisions_are_fast() -> None:
     assert time.perf_counter() - started < 4
 
 
+def test_a_multiple_may_be_zero_or_negative() -> None:
+    """`F | H - 1` at H = 1, `2 | c - S` at c < S: a divisor says nothing of the sign of a difference."""
+    facts = Facts((divides(F, H - 1),))
+    assert facts.greater(H, ONE).refuted and facts.at_least(H, constant(2)).refuted
+    facts = Facts((divides(constant(2), c - S),))
+    assert facts.at_least(c, S).refuted and facts.greater(c, S - 2).refuted
+    assert facts.integral((c - S) / 2).proved
+    both = Facts((greater(S, c), divides(constant(2), c - S)))
+    assert both.contradiction is None
+    assert both.at_least(S, c + 1).proved
+    # a quotient of positive values is a positive integer
+    assert Facts((divides(t, a * b),)).at_least(a * b, t).proved
+
+
 def test_an_unknown_verdict_says_what_was_tried() -> None:
     """Schur's inequality holds, and nothing here proves it; sympy is asked where there are few nodes."""
     schur = a * (a - b) * (a - c) + b * (b - a) * (b - c) + c * (c - a) * (c - b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bpir.dialects.bind import as_expr, fields_of, implementations_of, links_of
+from bpir.dialects.bind import TARGET, as_expr, fields_of, implementations_of, links_of
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.concrete.contract import (
     COMMAND_OF_KIND,
@@ -20,12 +20,15 @@ from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
+
+OPTIONS = ("devices", "memory")
+"""The fields of a deployment that are options of the passes, and may be overridden."""
 
 
 class Binding:
@@ -35,8 +38,9 @@ class Binding:
     task's; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is the target's, and there is
     none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once, with its role and storage
     class, and no other; R10 its size is at least the plan's; R11 its alignment is `max(16, r)`; R12 its offset is the canonical one;
-    R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's; R15 a transfer is between the devices of
-    its ranks, and they are linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
+    R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's, and there are no
+    fewer devices than ranks; R15 a transfer is between the devices of its ranks, and they are linked; R16 what the target's dialect says
+    is the canonical construction; R17 inputs are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -68,9 +72,9 @@ class Binding:
         self._machine(self.deployment)
         self._extension()
         written = {(o.name, symbol_of(o)) for o in top_level(self.source)}
-        chosen = [f"bind.deployment @{symbol_of(self.deployment)}"]
+        chosen: dict[str, tuple[str, ...]] = {f"bind.deployment @{symbol_of(self.deployment)}": OPTIONS}
         if ("bind.target", symbol_of(self.machine)) not in written:
-            chosen.append(f"bind.target @{symbol_of(self.machine)}")
+            chosen[f"bind.target @{symbol_of(self.machine)}"] = tuple(field.name for field in TARGET)
         verify_kept(self.findings, "R17", self.source, self.target, chosen)
         return self.findings.diagnostics
 
@@ -203,13 +207,16 @@ class Binding:
         self._ranks(as_expr(fields.get("devices")), numbers, there)
 
     def _ranks(self, devices: Expr | None, numbers: Mapping[str, Expr], there: Diagnostic) -> None:
-        """There is a device for each rank of tensor parallelism, where both are numbers."""
-        strategies = [o for o in top_level(self.source) if o.name == "bind.strategy"]
-        degree = as_expr(fields_of(strategies[0]).get("tensor")) if len(strategies) == 1 else None
-        if devices is None or degree is None:
-            return
-        there_are, needed = devices.substitute(numbers).integer, degree.substitute(numbers).integer
-        if there_are is not None and needed is not None and there_are < needed:
+        """Refuse fewer devices than ranks of tensor parallelism, whichever strategy of the file the plan is under.
+
+        A plan does not say its strategy; but one with a collective is of several ranks.
+        """
+        facts = self.table.facts
+        several = any(text_of(task, "kind") == "collective" for task in self.tasks.values())
+        written = (as_expr(fields_of(o).get("tensor")) for o in top_level(self.source) if o.name == "bind.strategy")
+        degrees = [degree for degree in written if degree is not None and not (several and facts.equal(degree, ONE).proved)]
+        if devices is not None and degrees and all(facts.greater(degree, devices).proved for degree in degrees):
+            needed, there_are = (" or ".join(e.substitute(numbers).text for e in exprs) for exprs in (degrees, [devices]))
             self.findings.refuse("R14", self.plan, f"the strategy needs {needed} devices, the deployment has {there_are}", there)
 
     def _extension(self) -> None:

@@ -1,15 +1,14 @@
-"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R12."""
+"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R13."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.attention import Attention, KvAppend
-from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of
 from bpir.dialects.model.sharding import shardable_axes, sharded
@@ -22,22 +21,25 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
+from bpir.verifiers.choices import verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 
 AXIS = "tensor"
+OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "context"), "bind.strategy": ("tensor",)}
+"""The fields of bindings that are options of the pass, and may be overridden."""
 
 
 class Distribution:
     """Verifies a distributed module against its model.
 
-    R1 every task comes from a model operation; R2 every model operation has its task, once; R3 operands are the images of the source's
-    operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one collective, and nothing
-    else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8 phase and names of effects
-    are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV cache holds all visible
-    tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
+    R1 every task comes from a model operation, and is called after it; R2 every model operation has its task, once; R3 operands are the
+    images of the source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one
+    collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
+    phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
+    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -54,7 +56,7 @@ class Distribution:
 
     def verify(self) -> list[Diagnostic]:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
-        overridable: set[str] = set()
+        overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
         for block in top_level(self.target):
@@ -68,10 +70,7 @@ class Distribution:
                 first = note("the first is here", seen[name].span)
                 self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
             seen[name] = block
-            for what in ("workload", "strategy"):
-                reference = block.properties.get(what)
-                if isinstance(reference, SymbolRefAttr):
-                    overridable.add(f"bind.{what} @{reference.root}")
+            overridable |= verify_choice(self.findings, "R9", self.source, self.target, block, "inference", OPTIONS)
             assumable |= self._block(models[name], block)
         for name, model in models.items():
             if name not in seen:
@@ -88,7 +87,7 @@ class Distribution:
         workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = self._mesh(block, degree)
+        mesh = verify_mesh(self.findings, "R10", self.target, block, degree)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
         axes = shardable_axes(model) if parallel else ()
         allowed: set[Relation] = set()
@@ -128,22 +127,6 @@ class Distribution:
                 several.decide(self.findings.facts),
             )
         return allowed
-
-    def _mesh(self, block: Operation, degree: Expr | None) -> dict[str, Expr] | None:
-        reference = block.properties.get("mesh")
-        for operation in top_level(self.target):
-            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-                mesh = dict(mesh_entries(operation.properties.get("axes")))
-                message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
-                wanted = f'expected <["{AXIS}"={degree.text}]>' if degree is not None else f"the strategy does not say '{AXIS}'"
-                if degree is None or mesh.keys() != {AXIS}:
-                    self.findings.refuse("R10", operation, message, note(wanted))
-                    return None
-                same = Statement(mesh[AXIS], "=", degree)
-                verdict = same.decide(self.findings.facts)
-                return mesh if self.findings.claim("R10", operation, message, "the size of the mesh", same, verdict, note(wanted)) else None
-        self.findings.refuse("R10", block, "the block names no dist.mesh of the module")
-        return None
 
 
 class _BlockCheck:
@@ -245,7 +228,16 @@ class _BlockCheck:
             self.findings.refuse("R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span))
             return None
         self.claimed.add(found[0])
+        self._named(found[0], f".{self.phase.name}", [layer] if operation.name == f"model.{kind}" else _beside(operation, kind))
         return found[0]
+
+    def _named(self, task: Operation, suffix: str, layers: Iterable[str]) -> None:
+        """A task or a state is called after its layer: another name would be read as that of another layer."""
+        names = [layer + suffix for layer in layers]
+        if dist.name_of(task) not in names:
+            wanted = " or ".join(f"'{name}'" for name in dict.fromkeys(names))
+            source = dist.text_of(task, "source")
+            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' is not called after '{source}': expected {wanted}")
 
     def _task(
         self,
@@ -327,6 +319,7 @@ class _BlockCheck:
         if claimed != layer:
             self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
+        self._named(task, f".{self.phase.name}", _beside(operation, "output_collective"))
         expected = self._expected(operation.results[value.index])
         self.reduced.append(expected)
         self._type(task, task.results[0], expected)
@@ -346,6 +339,7 @@ class _BlockCheck:
             self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or dist.kind_of(t) == "kv_append")
             return [None, None]
         self.claimed.add(states[0])
+        self._named(states[0], "", _beside(operation, "kv_cache"))
         for value, type in zip(states[0].results, cache, strict=False):
             self._shape(value, type)
             self.findings.same_type("R11", states[0], "the KV cache must hold every visible token", value, type)
@@ -376,6 +370,11 @@ class _BlockCheck:
                 f"the operation '{source}' does not make the task '{name}'",
                 note("the operation", layers[source].span),
             )
+
+
+def _beside(operation: Operation, kind: str) -> tuple[str, str]:
+    """The names of what stands beside a layer: after its group; after the layer itself where its group has several."""
+    return f"{group_of(layer_of(operation))}.{kind}", f"{layer_of(operation)}.{kind}"
 
 
 def _appended(operation: Operation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import fields_of
 from bpir.dialects.bp import relations_of
@@ -20,13 +20,13 @@ def verify_kept(
     rule: str,
     source: Operation,
     target: Operation,
-    overridable: Iterable[str] = (),
+    overridable: Mapping[str, Collection[str]] | None = None,
     assumable: Iterable[Relation] = (),
 ) -> None:
     """Refuse a target that changes, drops or adds inputs.
 
     Args:
-        overridable: `kind @name` of bindings whose fields a pass option may have overridden; they may be new, too.
+        overridable: which fields a pass option may have given, by `kind @name` of bindings; they may be new, too.
         assumable: the relations that the derivation may record as assumptions.
     """
     written, kept = _inputs(source), _inputs(target)
@@ -37,18 +37,27 @@ def verify_kept(
             else:
                 findings.refuse(rule, operation, f"'{key[0]}' of the source is missing in the target, or was changed")
     allowed = set(assumable)
+    options = overridable or {}
     for key, operation in kept.items():
+        name = " @".join(key)
         if key in written:
             before = written[key]
-            if operation.properties != before.properties and not (f"{key[0]} @{key[1]}" in overridable and _overrides(operation, before)):
+            if operation.properties != before.properties and not (name in options and _overrides(operation, before)):
                 where = note("it stands here in the source", before.span)
-                findings.refuse(rule, operation, f"'{key[0]} @{key[1]}' differs from the source", where)
+                findings.refuse(rule, operation, f"'{name}' differs from the source", where)
+                continue
         elif operation.name == "bp.assume":
             for relation in relations_of(operation):
                 if relation not in allowed:
                     findings.refuse(rule, operation, f"the derivation has no reason to assume '{relation.text}'")
-        elif f"{key[0]} @{key[1]}" not in overridable:
+        elif name not in options:
             findings.refuse(rule, operation, f"'{key[0]}' is not in the source")
+        if name in options:
+            then = fields_of(written[key]) if key in written else {}
+            for field, value in fields_of(operation).items():
+                if then.get(field) is not value and field not in options[name]:
+                    known = note(f"the options are {', '.join(options[name])}")
+                    findings.refuse(rule, operation, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
 
 
 def _overrides(operation: Operation, before: Operation) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
-
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.operation import Operation
+from bpir.ir.operation import top_level as top_level
 
 _LEVEL_OF_DIALECT = {
     "model": "model",
@@ -17,28 +15,9 @@ _LEVEL_OF_DIALECT = {
 }
 
 
-_NAME = attrgetter("name")
-
-
 def level_of_dialect(name: str) -> str:
     """The level of a dialect's operations, those of target extensions included; "" for inputs (`bp`, `bind`) and all others."""
     return _LEVEL_OF_DIALECT.get(name) or EXTENSION_LEVELS.get(name, "")
-
-
-def top_level(module: Operation) -> Sequence[Operation]:
-    """The operations of the module that stand in no other operation than modules."""
-    body = module.body
-    if "builtin.module" not in map(_NAME, body):  # as good as always: passes and rules ask dozens of times
-        return body
-    found: list[Operation] = []
-    stack = list(reversed(body))
-    while stack:
-        operation = stack.pop()
-        if operation.name == "builtin.module":
-            stack.extend(reversed(operation.body))
-        else:
-            found.append(operation)
-    return found
 
 
 def place_of(module: Operation) -> Span | None:

@@ -17,7 +17,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
     if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", *EXTENSION_LEVELS}:
         return found
-    from bpir.verifiers import forbidden, placement, symbols
+    from bpir.verifiers import counts, forbidden, placement, symbols
     from bpir.verifiers.levels import level_of
 
     if found:
@@ -27,7 +27,8 @@ def verify(module: Operation) -> list[Diagnostic]:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
-    found = [*placement.verify(module, operations), *symbols.verify(module, operations, properties)]
+    undeclared = symbols.verify(module, operations, properties)
+    found = [*placement.verify(module, operations), *(undeclared or counts.verify(module, operations, properties))]
     found.extend(forbidden.verify(module, operations, properties))
     if "dist" in dialects:
         from bpir.verifiers import dist

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from bpir.dialects.bp import TensorType, Vector, Work, product
+from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
@@ -86,7 +87,10 @@ class Findings:
         return verdict.proved
 
     def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
-        """Refuse with the message unless a value has the type: the same shards, and sizes that are proved equal."""
+        """Refuse with the message unless a value has the type: the same shards, sizes that are proved equal, and the same element.
+
+        Two elements are of one type, or as wide where one of them is a width and says no type.
+        """
         found = value.type
         if found is expected and self.claims is None:
             return
@@ -97,6 +101,7 @@ class Findings:
             or found.axes != expected.axes
             or found.unreduced != expected.unreduced
             or len(found.dims) != len(expected.dims)
+            or (isinstance(found.element, Type) and isinstance(expected.element, Type) and found.element is not expected.element)
         ):
             self.refuse(rule, operation, message, help)
             return

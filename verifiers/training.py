@@ -1,4 +1,4 @@
-"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R16.
+"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R17.
 
 The target is read as what it computes: every value gets a meaning. A value of forward means a value of the model; a gradient means the uses
 of a value whose contributions it sums. Then each task is judged by what it reads.
@@ -6,30 +6,33 @@ of a value whose contributions it sums. Then each task is judged by what it read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bind import STRATEGY, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
-from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
+from bpir.dialects.model.sharding import Regions, shardable_axes
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
+from bpir.verifiers.choices import candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_memory import MemoryCheck
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("batch", "context"), "bind.strategy": tuple(f.name for f in STRATEGY)}
+"""The fields of bindings that are options of the pass, and may be overridden."""
 
 
 class Training:
@@ -59,7 +62,7 @@ class Training:
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
-        overridable: set[str] = set()
+        overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
         used: set[Attribute | None] = set()
@@ -75,10 +78,7 @@ class Training:
                 self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
                 continue
             seen[name] = block
-            for kind in ("workload", "strategy"):
-                reference = block.properties.get(kind)
-                if isinstance(reference, SymbolRefAttr):
-                    overridable.add(f"bind.{kind} @{reference.root}")
+            overridable |= verify_choice(self.findings, "R15", self.source, self.target, block, "training", OPTIONS)
             assumable |= self._block(models[name], block)
         for name, model in models.items():
             if name not in seen:
@@ -92,11 +92,9 @@ class Training:
     def _block(self, model: Operation, block: Operation) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
-        mesh = self._mesh(block)
         degree = as_expr((strategy or {}).get("tensor"))
-        if strategy is None or degree is None or mesh != {TENSOR: degree}:
-            wanted = f'expected <["{TENSOR}"={degree.text}]>' if degree is not None else f"the strategy does not say '{TENSOR}'"
-            self.findings.refuse("R15", block, "the mesh is not that of the strategy: one axis 'tensor' of its degree", note(wanted))
+        mesh = verify_mesh(self.findings, "R15", self.target, block, degree)
+        if strategy is None or degree is None or mesh is None:
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
         contradiction = _contradiction(strategy)
@@ -105,6 +103,11 @@ class Training:
             return set()
         choices = _choices(strategy, degree, parallel)
         convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices)
+        given = candidates(self.source, "bind.workload", "training")
+        if given and "workload" not in block.properties:
+            names = " or ".join(f"@{symbol_of(o)}" for o in given)
+            self.findings.refuse("R15", block, f"the block names no bind.workload, expected {names}", note("it stands here", given[0].span))
+            return set()
         try:
             workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
             decomposed = decompose(model, training_axes(model, workload or {}))
@@ -148,13 +151,6 @@ class Training:
                 several.decide(facts),
             )
         return allowed
-
-    def _mesh(self, block: Operation) -> dict[str, Expr]:
-        reference = block.properties.get("mesh")
-        for operation in top_level(self.target):
-            if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-                return dict(mesh_entries(operation.properties.get("axes")))
-        return {}
 
 
 def _shared(model: Operation, regions: Regions) -> list[Expr]:

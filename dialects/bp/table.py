@@ -15,7 +15,7 @@ from bpir.ir.attributes import (
     DictAttr,
     IntegerAttr,
 )
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 
@@ -45,7 +45,7 @@ def symbol_table(module: Operation) -> SymbolTable:
     relations: list[Relation] = []
     assumptions: list[Relation] = []
     bindings: dict[str, int] = {}
-    for operation in module.body:
+    for operation in top_level(module):
         if operation.name == "bp.symbols":
             names.update(dict.fromkeys(strings(operation.properties.get("symbols"))))
             relations.extend(relations_of(operation))

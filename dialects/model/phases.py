@@ -76,12 +76,25 @@ def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[s
 
 def _token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Expr, Expr]:
     """The batch axis and the token axis."""
-    batch, token = (as_expr(workload.get(field)) or input_axis(block, index) for index, field in enumerate(("batch_axis", "token_axis")))
+    batch, token = (_axis(block, workload, field, index) for index, field in enumerate(("batch_axis", "token_axis")))
     if batch is token:
         raise fail(f"the batch axis and the token axis are both '{batch.text}': they need a symbol each", block.span)
     if context_axis(block) is batch:
         raise fail(f"the batch axis and the context are both '{batch.text}': they need a symbol each", block.span)
     return batch, token
+
+
+def _axis(block: Operation, workload: Mapping[str, Attribute], field: str, index: int) -> Expr:
+    """The dimension of the block's input that a field of the workload names; by its place where the field is left out."""
+    usual, named = input_axis(block, index), as_expr(workload.get(field))
+    if named is None:
+        return usual
+    type = block.regions[0].blocks[0].arguments[0].type
+    dims = [dim for dim in type.dims if lone_symbol(dim) is not None] if isinstance(type, TensorType) else []
+    if named not in dims:
+        known = ", ".join(dim.text for dim in dims) or "none"
+        raise fail(f"'{field}' must be a symbol that is a dimension of the block's input ({known}), not '{named.text}'", block.span)
+    return named
 
 
 def _substitution(block: Operation, changes: Iterable[tuple[str, Expr, Expr]]) -> dict[str, Expr]:

@@ -18,3 +18,14 @@
 bp.symbols r
 // expected-error@+1 {{'abi' of a target must be a positive number, not r}}
 bind.target @t queue {abi = r, alignment = 64} implements {gelu = "qm.map"}
+// -----
+// Fields are a dictionary, an empty one if nothing is said.
+// expected-error@+1 {{'fields' of 'bind.workload' must be a dictionary of fields, not unit}}
+"bind.workload"() <{sym_name = "w", kind = "training", fields}> : () -> ()
+"bind.strategy"() <{sym_name = "s", fields = {}}> : () -> ()
+// -----
+// expected-error@+1 {{'fields' of 'bind.workload' must be a dictionary of fields, not #bp.work<>}}
+"bind.workload"() <{sym_name = "w", kind = "training", fields = #bp.work<>}> : () -> ()
+// -----
+// expected-error@+1 {{'fields' of 'bind.deployment' must be a dictionary of fields, not [#bp.expr<8>]}}
+"bind.deployment"() <{sym_name = "n", fields = [#bp.expr<8>]}> : () -> ()

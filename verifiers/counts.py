@@ -1,0 +1,77 @@
+"""Counts: dimensions, ranks, sequences, devices, bytes: whole numbers for every admissible binding, and not negative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from bpir.dialects.bp import TensorType, expressions_in, symbol_table
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import Diagnostic, error, note
+from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts
+from bpir.ir.verdict import Verdict
+from bpir.verifiers.claims import Statement
+from bpir.verifiers.properties import Said
+
+_COUNTS = {
+    ("dist.mesh", "axes"): "the size of a mesh axis",
+    ("plan.buffer", "size"): "the size of a buffer",
+    ("concrete.buffer", "size"): "the size of a buffer",
+    ("concrete.devices", "count"): "the number of devices",
+    ("concrete.region", "size"): "the memory of a device",
+}
+"""The properties that count, besides the fields of bindings and all that a model operation says."""
+_BUFFERS = frozenset(("plan.buffer", "concrete.buffer"))  # may be empty, and under Calculon's convention a fraction
+
+
+def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+    """Counts that may be negative, zero or a fraction, each once, where it stands first. All symbols are declared.
+
+    R5 a count is a positive integer for every admissible binding, the size of a buffer not negative.
+    """
+    facts = symbol_table(module).facts
+    found: list[Diagnostic] = []
+    seen: set[tuple[Expr, Expr]] = set()
+    for operation, what, attribute, least in (*_said(properties), *_dimensions(operations)):
+        for expr in attribute.dims if isinstance(attribute, TensorType) else expressions_in(attribute):
+            if (expr, least) not in seen:
+                seen.add((expr, least))
+                wrong = _wrong(facts, expr, least)
+                if wrong is not None:
+                    number = "a positive integer" if least is ONE else "not negative"
+                    message = f"{what} must be {number} for every admissible binding: {expr.text} [bp.R5]"
+                    found.append(error(message, operation.span, note(wrong.text), undecided=not wrong.refuted))
+    return found
+
+
+def _wrong(facts: Facts, expr: Expr, least: Expr) -> Verdict | None:
+    """Why the expression is no count; None if it is proved to be one."""
+    statements = (Statement(expr, ">=", least), *((Statement(ONE, "|", expr),) if least is ONE else ()))
+    return next((v for v in (statement.decide(facts) for statement in statements) if not v.proved), None)
+
+
+def _said(properties: Iterable[Said]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
+    for operation, name, attribute in properties:
+        dialect = operation.name.partition(".")[0]
+        if dialect == "bind" and name == "fields":
+            yield operation, f"a field of '{operation.name}'", attribute, ONE
+        elif dialect == "model":
+            yield operation, f"'{name}' of '{operation.name}'", attribute, ONE
+        elif (operation.name, name) in _COUNTS:
+            yield operation, _COUNTS[operation.name, name], attribute, ZERO if operation.name in _BUFFERS else ONE
+
+
+def _dimensions(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
+    """Each type of a value once, with the first operation that has it."""
+    first: dict[Attribute, Operation] = {}
+    for operation in operations:
+        for value in operation.results:
+            first.setdefault(value.type, operation)
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    first.setdefault(argument.type, operation)
+    for type, operation in first.items():
+        if isinstance(type, TensorType):
+            yield operation, f"a dimension of {type.text}", type, ONE
