@@ -1,4 +1,4 @@
-"""Operands and results of distributed tasks, each wrong in one way: every tool answers with diagnostics that have places, and none fails."""
+"""Operands and results of distributed tasks, each wrong in one way: every tool answers with located diagnostics, and none fails."""
 
 from __future__ import annotations
 

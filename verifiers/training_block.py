@@ -332,6 +332,7 @@ class BlockTrace:
         part = first.local(self.mesh)
         view = LayerView("fork", None, Local((), (part,), (part,), (True,)), len(task.operands))
         self.views[self._layer(task)] = view
+        self.borders[self._layer(task)] = value
         if uses == self.needs.entering(value):
             self.entries.add(self._layer(task))
         self._numbers(task, self.convention.activation_gradient(view), ZERO, ZERO)
