@@ -142,6 +142,7 @@ class BlockCheck:
         self.homes: dict[Value, str] = {}
         self.weights: dict[Operation, str] = {}
         self._readers: dict[str, list[Operation]] = {}
+        self._reading: dict[Value, set[str]] = {}  # the plan tasks that read each value
         self.found: set[Operation] = set()
         self.workspace = ""
 
@@ -158,11 +159,7 @@ class BlockCheck:
 
     def obligations(self) -> None:
         """Find the buffer of everything that the block must store."""
-        arguments = self.block.regions[0].blocks[0].arguments
-        inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
-        for index, argument in enumerate(arguments):
-            bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local", "")
+        self.arguments()
         returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
         for operation in self.block.body:
             if operation.name == "dist.state":
@@ -176,12 +173,13 @@ class BlockCheck:
             if weight_bytes(task) is not ZERO:
                 self.weights[task] = self.of(task, "constant", "persistent", weight_bytes(task))
             rule = dist.rule_of(task)
+            given = [v for v in task.results if v in returned]
+            own = self.matched(given, self.held.get(("output", dist.name_of(task)), []))
             for value in task.results:
                 bound = local_bytes([value.type], self.mesh)
                 if value in returned:
                     index = returned.index(value)
-                    own = [b for b in self.held.get(("output", dist.name_of(task)), []) if b not in self.found]
-                    chosen = own[:1] or outputs[index : index + 1]
+                    chosen = own[value] or outputs[index : index + 1]
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", dist.name_of(task))
                 elif dist.writes_state(task):
                     state = task.operands[len(task.operands) - len(task.results) + value.index]
@@ -191,6 +189,39 @@ class BlockCheck:
                     self.homes[value] = self.of(task, "activation", "device_local", bound)
         spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
         self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient", "")
+
+    def arguments(self) -> None:
+        """The buffers of the block's arguments."""
+        arguments = self.block.regions[0].blocks[0].arguments
+        inputs = self.matched(arguments, self.held.get(("input", ""), []))
+        others = [b for b in self.buffers if text_of(b, "role") == "input"]
+        for index, argument in enumerate(arguments):
+            bound = local_bytes([argument.type], self.mesh)
+            chosen = inputs[argument] or others[index : index + 1]
+            self.homes[argument] = self.buffer(chosen, f"argument {index}", bound, "device_local", "")
+
+    def matched(self, values: Sequence[Value], buffers: Sequence[Operation]) -> dict[Value, list[Operation]]:
+        """Which of the buffers holds each value: one with its readers and size, in whatever order they stand; what is alike, in order."""
+        found: dict[Value, list[Operation]] = {}
+        left = list(buffers)
+        for alike in (self._same_readers_and_size, self._same_readers, lambda value, buffer: True):
+            for value in values:
+                fitting = [buffer for buffer in left if alike(value, buffer)] if value not in found else []
+                if fitting:
+                    found[value] = fitting[:1]
+                    left.remove(fitting[0])
+        return {value: found.get(value, []) for value in values}
+
+    def _same_readers(self, value: Value, buffer: Operation) -> bool:
+        if not self._reading:
+            for task in self.block.body:
+                plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
+                for operand in task.operands if plan is not None else ():
+                    self._reading.setdefault(operand, set()).add(symbol_of(plan))
+        return set(names_of(buffer, "consumers")) == self._reading.get(value, set())
+
+    def _same_readers_and_size(self, value: Value, buffer: Operation) -> bool:
+        return expr_of(buffer, "size") is local_bytes([value.type], self.mesh) and self._same_readers(value, buffer)
 
     def of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
         name = dist.name_of(operation)
