@@ -216,8 +216,9 @@ class BlockCheck:
         if not self._reading:
             for task in self.block.body:
                 plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
-                for operand in task.operands if plan is not None else ():
-                    self._reading.setdefault(operand, set()).add(symbol_of(plan))
+                if plan is not None:
+                    for operand in task.operands:
+                        self._reading.setdefault(operand, set()).add(symbol_of(plan))
         return set(names_of(buffer, "consumers")) == self._reading.get(value, set())
 
     def _same_readers_and_size(self, value: Value, buffer: Operation) -> bool:
