@@ -57,16 +57,20 @@ class Check:
     mute: bool = False
 
 
+Range = tuple[int, int | None]
+"""The least and the most; None: any number."""
+
+
 @attrs.frozen
 class Counts:
-    """How many operands, results and regions a part, or an operation, has: the least, and the most (None: any number)."""
+    """How many operands, results and regions a part, or an operation, has."""
 
-    operands: tuple[int, int | None] = (0, 0)
-    results: tuple[int, int | None] = (0, 0)
-    regions: tuple[int, int | None] = (0, 0)
+    operands: Range = (0, 0)
+    results: Range = (0, 0)
+    regions: Range = (0, 0)
 
     def __add__(self, other: Counts) -> Counts:
-        def both(a: tuple[int, int | None], b: tuple[int, int | None]) -> tuple[int, int | None]:
+        def both(a: Range, b: Range) -> Range:
             return a[0] + b[0], None if a[1] is None or b[1] is None else a[1] + b[1]
 
         return Counts(both(self.operands, other.operands), both(self.results, other.results), both(self.regions, other.regions))

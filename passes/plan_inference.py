@@ -9,7 +9,7 @@ import attrs
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_word, fields_of
 from bpir.dialects.dist.memory import local_bytes, workspace_bound
-from bpir.dialects.dist.tasks import name_of, rule_of
+from bpir.dialects.dist.tasks import name_of, rule_of, writes_state
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import fail
@@ -18,7 +18,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block, writes_state
+from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
 from bpir.verifiers.levels import top_level
 
 

@@ -10,7 +10,7 @@ import attrs
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of
+from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of, writes_state
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
@@ -18,7 +18,7 @@ from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import references
 from bpir.passes.distribution import build
-from bpir.verifiers.levels import top_level
+from bpir.verifiers.levels import place_of, top_level
 
 ALIGNMENT = 256
 """Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""
@@ -198,9 +198,11 @@ def one_block(module: Operation) -> Operation:
     """The distributed block of a module.
 
     Raises:
-        DiagnosticError: there are several: their tasks and buffers would share one name space.
+        DiagnosticError: there is none, or several: their tasks and buffers would share one name space.
     """
     blocks = [o for o in top_level(module) if o.name == "dist.block"]
+    if not blocks:
+        raise fail("the module has no dist.block to plan", place_of(module))
     if len(blocks) > 1:
         raise fail(
             f"a plan holds one block, and the module has {len(blocks)}: put each model.block into a file of its own",
@@ -220,9 +222,3 @@ def mesh_of(module: Operation, block: Operation) -> dict[str, Expr]:
 def layer_of_task(task: Operation) -> str:
     """The name of a task without its phase."""
     return name_of(task).removesuffix("." + text_of(task, "phase"))
-
-
-def writes_state(task: Operation) -> bool:
-    """Whether the task writes a state: its last operands are the states, one a result."""
-    effects = task.properties.get("effects")
-    return isinstance(effects, ArrayAttr) and StringAttr("write") in effects.values

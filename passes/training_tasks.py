@@ -48,10 +48,18 @@ class Tasks:
                 self._task(layer, "optimizer", self.weight_gradients[layer], [], self.convention.optimizer(layer.view), "adam")
         self._memory()
         results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
-        for flow in self.graph.arguments:
-            results += self.gradients.get(flow, [])
+        results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments)]
         self.out.append(build("dist.return", results, span=self.graph.block.span))
         return self.out
+
+    def _argument_gradient(self, index: int, flow: Flow) -> Value:
+        """The gradient of an argument; a fork has summed those of one with several uses."""
+        found = self.gradients.get(flow, [])
+        if not found:
+            name = f"'%{flow.name}'" if flow.name else str(index)
+            block = self.graph.block
+            raise fail(f"argument {name} of the block reaches no result, so it has no gradient: remove it", block.span)
+        return found[0]
 
     # --- forward
 

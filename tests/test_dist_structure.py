@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import edited, replaced, run, statement
+from support import edited, labels, line_of, replaced, run, shown, statement
 from test_gate_distribution import derived, model, refused, verdict
 
 from bpir.ir.printer import print_module
@@ -27,9 +27,34 @@ def test_dist_r2_an_axis_that_the_mesh_does_not_have() -> None:
     refused(edited(derived(), '"mlp.gelu.decode"', ("F@tensor", "F@tensr")), "dist.R2", at='"mlp.gelu.decode"')
 
 
+@pytest.mark.parametrize(
+    ("task", "change", "what"),
+    [
+        ("mlp.gelu", ("gelu %u :", "gelu %u, %u :"), "a task of kind 'gelu', expects 1 operand(s), found 2"),
+        ("attention.core", ("attention %q, %k_visible, %v_visible", "attention %q"), "expects 3 operand(s), found 1"),
+        ("attention.kv_append", ("%k, %v, %k_cache, %v_cache", "%k, %v"), "expects 4 operand(s), found 2"),
+        ("attention.kv_append", ("%k_cache, %v_cache", "%v, %k"), "writes states, and its last operands are not"),
+        ("mlp.gelu", ("      work", "      effects [write]\n      work"), "expects 2 operand(s), found 1"),
+        ("mlp.gelu", (" : !bp.tensor<B x 1 x F@tensor, e>", " : i32"), "works on !bp.tensor values, found i32"),
+        ("attention.core", ("h@tensor x d, e>", "h@tensor, e>"), "works on tensors of 4 dimensions, found !bp.tensor<B x 1 x h@tensor, e>"),
+    ],
+)
+def test_dist_r3_a_task_that_has_not_the_form_of_its_kind(task: str, change: tuple[str, str], what: str) -> None:
+    found = verdict(edited(derived(), f'"{task}.decode"', change))
+    assert labels(found) == {"dist.R3"}, shown(found)
+    assert what in found[0].message and f'"{task}.decode"' in line_of(found[0])
+
+
 def test_dist_p1_a_task_outside_its_block_would_not_be_counted() -> None:
     task = '%z = dist.compute "extra" gelu %z : !bp.tensor<B x 1 x H, e>\n from "mlp.gelu" phase decode\n work <ops = 5>\n'
     refused(replaced(derived(), ("  dist.block", f"  {task}  dist.block")), "dist.P1", at='"extra"')
+
+
+def test_a_name_means_one_thing_in_all_modules_of_a_file() -> None:
+    mesh = statement(derived(), "dist.mesh")
+    (found,) = verdict(replaced(derived(), (mesh, f"{mesh}  module @inner {{\n{mesh}  }}\n")))
+    assert "redefinition of symbol '@mesh'" in found.message and "dist.mesh" in line_of(found)
+    assert not verdict(replaced(derived(), (mesh, f"  module @inner {{\n{mesh}  }}\n")))
 
 
 def test_a_collective_over_one_axis_twice_is_malformed() -> None:

@@ -120,8 +120,8 @@ def test_r3_another_result_of_the_block() -> None:
     refused(replaced(derived(), ("dist.return %z", "dist.return %r")), RULE + "R3", at="dist.return")
 
 
-def test_r3_another_number_of_operands() -> None:
-    refused(replaced(derived(), ("gelu %u :", "gelu %u, %u :")), RULE + "R3", at='"mlp.gelu.decode"')
+def test_r3_another_number_of_results() -> None:
+    refused(replaced(derived(), ("return %", "return %x, %")), RULE + "R3", at="dist.return")
 
 
 def test_r3_another_number_of_arguments() -> None:
@@ -182,6 +182,7 @@ def test_r4_a_degree_that_nothing_says_to_divide_the_heads() -> None:
         ("dist.block", ("on @mesh", "on @none"), "R10", "names no dist.mesh"),
         ("dist.block", ("strategy @tp(", "strategy @none("), "R10", "the mesh is not that of the strategy"),
         ('"mlp.gelu.decode"', ("F@tensor", "F@none"), "R4", "the mesh has no axis 'none'"),
+        ('"mlp.gelu.decode"', (": !bp.tensor<B x 1 x F@tensor, e>", ": i32"), "R4", "works on !bp.tensor values, found i32"),
         ('"mlp.output_collective.decode"', ('[{"tensor"}]', '[{"none"}]'), "R5", "the mesh has no axis 'none'"),
     ],
 )
@@ -290,7 +291,7 @@ def test_r8_a_task_of_another_phase(task: str) -> None:
 @pytest.mark.parametrize(
     ("task", "change"),
     [
-        ('"attention.kv_append.decode"', ("effects [write]", "effects [read]")),
+        ('"attention.kv_append.decode"', ("effects [write]", "effects [read, write]")),
         ('"attention.core.decode"', ("      effects [read]\n", "")),
         ('"mlp.expand.decode"', ("      work", "      effects [read]\n      work")),
     ],

@@ -9,8 +9,9 @@ import pytest
 from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
 from bpir.dialects.bp import Work
-from bpir.dialects.dist.tasks import work_of
+from bpir.dialects.dist.tasks import name_of, work_of
 from bpir.dialects.plan import symbol_of
+from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation, clone
 from bpir.ir.printer import print_module
@@ -74,6 +75,23 @@ def test_r1_a_task_from_no_task_of_the_source() -> None:
 
 def test_r1_a_task_that_does_not_say_where_it_comes_from() -> None:
     refused(extra(('    from "sync"\n', "")), RULE + "R1", at="plan.task @sync")
+
+
+def test_r1_a_source_of_two_blocks_which_would_share_their_buffers() -> None:
+    source = run(example("mlp"), "distribute-inference")
+    plan = run(source, "plan-inference")
+    body = source.regions[0].blocks[0].operations
+    (block,) = (o for o in body if o.name == "dist.block")
+    other = clone(block)
+    other.properties["sym_name"] = StringAttr("other")
+    for task in other.body:
+        if "task" in task.properties:
+            task.properties["task"] = StringAttr("other." + name_of(task))
+    for several in ([*body, other], [o for o in body if o is not block]):
+        changed = clone(source)
+        changed.regions[0].blocks[0].operations = several
+        found = boundary.verify(changed, plan)
+        assert labels(found) == {RULE + "R1"} and "a plan holds one block" in found[0].message, shown(found)
 
 
 # R2: every task of the source is planned, once

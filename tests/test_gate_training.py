@@ -256,7 +256,7 @@ def test_r13_a_fork_of_another_phase(phase: str) -> None:
 
 
 def test_r13_an_effect_on_a_cache() -> None:
-    text = edited(distributed(), GELU, ("      work", "      effects [write]\n      work"))
+    text = edited(distributed(), GELU, ("      work", "      effects [read]\n      work"))
     refused(text, "R13", at=GELU)
 
 
@@ -425,6 +425,16 @@ def test_plan_r5_of_the_structure_a_group_that_races() -> None:
 def test_plan_r9_a_buffer_too_small_or_no_whole_number_of_bytes(size: str) -> None:
     head = "plan.buffer @mlp.expand.weights"
     refused_plan(edited(planned(), head, ("size <F*H*e/t>", f"size <{size}>")), "R9", at=head)
+
+
+@pytest.mark.parametrize("options", [ATTENTION, SCATTERED, ALL])
+def test_plan_buffers_may_stand_in_any_order(options: str) -> None:
+    plan = read(planned(options))
+    body = plan.regions[0].blocks[0].operations
+    turned = iter([o for o in reversed(body) if o.name == "plan.buffer"])
+    plan.regions[0].blocks[0].operations = [next(turned) if o.name == "plan.buffer" else o for o in body]
+    found = gate(source(options), plan)
+    assert not found, shown(found)
 
 
 def test_plan_r10_a_task_that_reads_another_buffer() -> None:

@@ -167,6 +167,14 @@ def test_r5_a_group_of_tasks_that_do_not_need_each_other_is_accepted() -> None:
     assert not structure.verify(read(text))
 
 
+def test_r5_a_group_in_a_module_of_its_own_is_judged_like_any() -> None:
+    group = statement(planned(), "plan.concurrent")
+    inner = f"  module @groups {{\n{group}  }}\n"
+    assert not structure.verify(read(replaced(planned(), (group, inner))))
+    wrong = re.sub(r"\[.*\]", "[@mlp.expand.decode, @mlp.gelu.decode]", inner)
+    refused(replaced(planned(), (group, wrong)), "plan.R5", "plan.concurrent")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "buffers"),
     [

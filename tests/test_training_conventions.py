@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import sympy
-from support import DATA, ROOT
+from support import DATA, ROOT, read, replaced, report, run
 from support_training import B, D, F, H, S, Step, block, d, e, h, same, t
 
 from bpir.dialects.model.conventions import Calculon
@@ -222,3 +222,38 @@ def test_the_numbers_of_the_page_are_those_of_the_data() -> None:
         more = 25_165_824 if row["kv"] != row["a"] else 0
         assert f"| {row['saved_bytes']:,} | {row['saved_minus_stats'] + more:,} |" in page
     assert len(re.findall(r"(?m)^\|.*\| [\d,]{9,} \| [\d,]{9,} \|", page)) == len(saved)
+
+
+# An input that is read inside a region and outside: its fork counts it, and only what reads the fork directly shares it
+
+BESIDE = """
+module @beside {
+  bp.symbols B, S, H, F, t, e where t | F, t | H, t | S
+  bind.workload @train training {}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %a = model.linear "mlp.expand" %x : [F]
+    %b = model.linear "mlp.side" %x : [H]
+    %c = model.linear "mlp.contract" %a : [H]
+    %d = model.add "mlp.residual" %b, %c
+    model.return %d
+  }
+}
+"""
+GATED = (
+    ('"mlp.expand" %x : [F]', '"mlp.gate" %x : [F]\n    %u = model.linear "mlp.up" %x : [F]\n    %m = model.mul "mlp.multiply" %a, %u'),
+    ('"mlp.contract" %a', '"mlp.contract" %m'),
+)
+
+
+@pytest.mark.parametrize("strategy", [
+    "tensor=1", "tensor=1 recompute=full", "tensor=t", "tensor=t recompute=full",
+    "tensor=t communication=reduce_scatter_all_gather recompute=attention",
+    "tensor=t communication=reduce_scatter_all_gather all_gather_redo=true",
+    "tensor=t communication=reduce_scatter_all_gather recompute=full",
+])  # fmt: skip
+def test_calculon_on_a_block_whose_input_is_also_read_outside_a_region(strategy: str) -> None:
+    for text, names in ((BESIDE, ["mlp.side"]), (replaced(BESIDE, *GATED), ["mlp.side", "mlp.gate", "mlp.up"])):
+        found = report(run(read(text), f"distribute-training{{{strategy} convention=calculon}}", "plan-training"))
+        entry = "mlp.input_collective" if "tensor=t" in strategy else "mlp.qkv_fork" if len(names) > 1 else "mlp.expand"
+        shared = {layer for layer, facts in found.layers.items() if facts.get("activation_reused")}
+        assert shared == {*names, entry}, strategy

@@ -283,7 +283,7 @@ class _BlockCheck:
 
     def _images(self, task: Operation, operands: list[Value | None]) -> None:
         if len(task.operands) != len(operands):
-            self.findings.refuse("R3", task, f"the task has {len(task.operands)} operands, expected {len(operands)}")
+            self.findings.refuse("R3", task, f"'{task.name}' has {len(task.operands)} operands, expected {len(operands)}")
             return
         for index, (found, expected) in enumerate(zip(task.operands, operands, strict=True)):
             if expected is not None and found is not expected:

@@ -1,11 +1,15 @@
-"""Where operations may stand: tasks in the block of their level, all else in a module. What stood elsewhere, nothing would count."""
+"""Where operations may stand: tasks in the block of their level, all else in a module. What stood elsewhere, nothing would count.
+
+The modules of a file are read as one, so a name means one thing in all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bpir.ir.attributes import StringAttr
 from bpir.ir.declaration import EXTENSION_LEVELS
-from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.operation import Operation
 
 _MODULE = "builtin.module"
@@ -18,11 +22,11 @@ _IN_MODULES = frozenset(("model.block", "dist.block", "dist.mesh"))
 
 
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
-    """Operations that stand where their level is not read.
+    """Operations that stand where their level is not read, and names that two modules of a file give.
 
     P1 an operation stands in the block of its level, or in a module.
     """
-    return list(_misplaced(module, operations))
+    return [*_misplaced(module, operations), *_named_twice(operations)]
 
 
 def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[Diagnostic]:
@@ -36,3 +40,16 @@ def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[D
         if holder is not None and holder.name != expected:
             what = "a module" if expected == _MODULE else f"a {expected}"
             yield error(f"'{operation.name}' must stand in {what}, not in '{holder.name}' [{level}.P1]", operation.span)
+
+
+def _named_twice(operations: Sequence[Operation]) -> Iterable[Diagnostic]:
+    """What is named like another in the same module, the structure of that module refuses."""
+    first: dict[str, Operation] = {}
+    for operation in operations:
+        level = operation.name.partition(".")[0]
+        name = operation.properties.get("sym_name")
+        if isinstance(name, StringAttr) and (level in _HOLDERS or level in EXTENSION_LEVELS):
+            other = first.setdefault(name.value, operation)
+            if other is not operation:
+                message = f"redefinition of symbol '@{name.value}': the modules of a file share their names"
+                yield error(message, operation.span, note("it is first defined here", other.span))

@@ -33,7 +33,7 @@ def verify(module: Operation) -> list[Diagnostic]:
         place = _acyclic(findings, tasks)
         _uses(findings, tasks, buffers)
         if place is not None:
-            _groups(findings, groups, place)
+            _groups(findings, groups, tasks, place)
             _races(findings, groups, tasks, buffers)
     _transfers(findings, tasks)
     return findings.diagnostics
@@ -139,13 +139,11 @@ def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[s
             )
 
 
-def _groups(findings: Findings, groups: list[Operation], place: Mapping[str, int]) -> None:
+def _groups(findings: Findings, groups: list[Operation], tasks: Mapping[str, Operation], place: Mapping[str, int]) -> None:
     """No member of a group needs another, directly or through tasks between: a search back, no further than the first member."""
-    after: dict[str, tuple[str, ...]] = {}
+    after = {name: names_of(task, "after") for name, task in tasks.items()} if groups else {}
     for group in groups:
         members = names_of(group, "tasks")
-        if not after and group.parent is not None:
-            after = {symbol_of(o): names_of(o, "after") for o in group.parent.operations if o.name == "plan.task"}
         if len(members) < 2:
             findings.refuse("R5", group, "a group of concurrent tasks has at least two members")
             continue

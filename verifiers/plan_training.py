@@ -7,7 +7,7 @@ from bpir.dialects.dist.facts import LayerMemory
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.plan import text_of
 from bpir.ir.expression import ZERO
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.verifiers.planning import BlockCheck
 
 
@@ -17,11 +17,7 @@ class TrainingCheck(BlockCheck):
     def obligations(self) -> None:
         self.states: dict[str, str] = {}
         by_layer: dict[str, str] = {}
-        arguments = self.block.regions[0].blocks[0].arguments
-        inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
-        for index, argument in enumerate(arguments):
-            bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local", "")
+        self.arguments()
         returned = set(self.block.body[-1].operands)
         for task in self.block.body:
             if dist.work_of(task) is None:
@@ -32,13 +28,14 @@ class TrainingCheck(BlockCheck):
                     by_layer[layer] = self.of(task, "constant", "persistent", weight_bytes(task))
                 self.weights[task] = by_layer[layer]
             role = "gradient" if dist.text_of(task, "phase").endswith("gradient") else "activation"
-            kinds = {value: "output" if value in returned else role for value in task.results}
+            chosen: dict[Value, list[Operation]] = {}
+            for kind in ("output", role):
+                given = [value for value in task.results if (value in returned) == (kind == "output")]
+                chosen.update(self.matched(given, self.held.get((kind, dist.name_of(task)), [])))
             for value in task.results:
-                index = [v for v in task.results if kinds[v] == kinds[value]].index(value)
-                same = self.held.get((kinds[value], dist.name_of(task)), [])
                 bound = local_bytes([value.type], self.mesh)
                 what = f"result {value.index} of '{dist.name_of(task)}'"
-                self.homes[value] = self.buffer(same[index : index + 1], what, bound, "device_local", dist.name_of(task))
+                self.homes[value] = self.buffer(chosen[value], what, bound, "device_local", dist.name_of(task))
         for memory in self.block.body:
             facts = memory.properties.get("facts")
             if isinstance(facts, LayerMemory) and facts.optimizer is not ZERO:

@@ -24,11 +24,11 @@ from bpir.verifiers.rules import Findings
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 every plan task comes from a task; R2 every task is planned once; R3 work is equal task by task, and in total; R4 buffers say
-    whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7 capabilities, alternatives and
-    matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every obligation has its buffer, and it is
-    large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class
-    of buffers; R13 memory facts are kept.
+    R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by task,
+    and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
+    capabilities, alternatives and matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every
+    obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and
+    bindings are kept; R12 storage class of buffers; R13 memory facts are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -40,27 +40,26 @@ class Planning:
         self.buffers = [o for o in top_level(target) if o.name == "plan.buffer"]
 
     def verify(self) -> list[Diagnostic]:
-        sources: dict[str, Operation] = {}
         blocks = [o for o in top_level(self.source) if o.name == "dist.block"]
-        for block in blocks:
-            for task in block.body:
-                if dist.work_of(task) is not None and sources.setdefault(dist.name_of(task), task) is not task:
-                    first = note("first here", sources[dist.name_of(task)].span)
-                    self.findings.refuse("R2", task, f"two blocks of the source have a task '{dist.name_of(task)}'", first)
+        if len(blocks) != 1:  # they would share buffers and names of tasks
+            first = [note("the first block", block.span) for block in blocks[:1]]
+            where = [*blocks[1:], *top_level(self.source)][0]
+            self.findings.refuse("R1", where, f"a plan holds one block, its source {len(blocks)}", *first)
+            return self.findings.diagnostics
+        block = blocks[0]
+        sources = {dist.name_of(task): task for task in block.body if dist.work_of(task) is not None}
         planned = self._lineage(sources)
         meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
-        expected_buffers: set[Operation] = set()
-        for block in blocks:
-            reference = block.properties.get("mesh")
-            mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
-            check = BlockCheck
-            if self.training:
-                from bpir.verifiers.plan_training import TrainingCheck
+        reference = block.properties.get("mesh")
+        mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
+        check = BlockCheck
+        if self.training:
+            from bpir.verifiers.plan_training import TrainingCheck
 
-                check = TrainingCheck
-            expected_buffers |= check(self.findings, block, mesh, planned, self.buffers).run()
+            check = TrainingCheck
+        expected_buffers = check(self.findings, block, mesh, planned, self.buffers).run()
         self._total(sources.values())
-        self._facts(blocks)
+        self._facts(block)
         for buffer in self.buffers:
             if buffer not in expected_buffers:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
@@ -84,7 +83,7 @@ class Planning:
                 self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
         return planned
 
-    def _facts(self, blocks: Iterable[Operation]) -> None:
+    def _facts(self, block: Operation) -> None:
         """The memory facts of layers are kept as they are."""
         ours: dict[tuple[str, str], Operation] = {}
         for fact in top_level(self.target):
@@ -93,7 +92,7 @@ class Planning:
                 if key in ours:
                     self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are given twice", note("first here", ours[key].span))
                 ours.setdefault(key, fact)
-        theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for b in blocks for o in b.body if "facts" in o.properties}
+        theirs = {(o.name.replace("dist.", "plan."), text_of(o, "layer")): o for o in block.body if "facts" in o.properties}
         for key, source in theirs.items():
             if key not in ours:
                 self.findings.refuse("R13", source, f"the memory facts of '{key[1]}' are missing in the plan")
@@ -143,6 +142,7 @@ class BlockCheck:
         self.homes: dict[Value, str] = {}
         self.weights: dict[Operation, str] = {}
         self._readers: dict[str, list[Operation]] = {}
+        self._reading: dict[Value, set[str]] = {}  # the plan tasks that read each value
         self.found: set[Operation] = set()
         self.workspace = ""
 
@@ -159,11 +159,7 @@ class BlockCheck:
 
     def obligations(self) -> None:
         """Find the buffer of everything that the block must store."""
-        arguments = self.block.regions[0].blocks[0].arguments
-        inputs = [b for b in self.buffers if text_of(b, "role") == "input"]
-        for index, argument in enumerate(arguments):
-            bound = local_bytes([argument.type], self.mesh)
-            self.homes[argument] = self.buffer(inputs[index : index + 1], f"argument {index}", bound, "device_local", "")
+        self.arguments()
         returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
         for operation in self.block.body:
             if operation.name == "dist.state":
@@ -177,14 +173,15 @@ class BlockCheck:
             if weight_bytes(task) is not ZERO:
                 self.weights[task] = self.of(task, "constant", "persistent", weight_bytes(task))
             rule = dist.rule_of(task)
+            given = [v for v in task.results if v in returned]
+            own = self.matched(given, self.held.get(("output", dist.name_of(task)), []))
             for value in task.results:
                 bound = local_bytes([value.type], self.mesh)
                 if value in returned:
                     index = returned.index(value)
-                    own = [b for b in self.held.get(("output", dist.name_of(task)), []) if b not in self.found]
-                    chosen = own[:1] or outputs[index : index + 1]
+                    chosen = own[value] or outputs[index : index + 1]
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", dist.name_of(task))
-                elif _writes_state(task):
+                elif dist.writes_state(task):
                     state = task.operands[len(task.operands) - len(task.results) + value.index]
                     if state in self.homes:
                         self.homes[value] = self.homes[state]
@@ -192,6 +189,40 @@ class BlockCheck:
                     self.homes[value] = self.of(task, "activation", "device_local", bound)
         spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
         self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient", "")
+
+    def arguments(self) -> None:
+        """The buffers of the block's arguments."""
+        arguments = self.block.regions[0].blocks[0].arguments
+        inputs = self.matched(arguments, self.held.get(("input", ""), []))
+        others = [b for b in self.buffers if text_of(b, "role") == "input"]
+        for index, argument in enumerate(arguments):
+            bound = local_bytes([argument.type], self.mesh)
+            chosen = inputs[argument] or others[index : index + 1]
+            self.homes[argument] = self.buffer(chosen, f"argument {index}", bound, "device_local", "")
+
+    def matched(self, values: Sequence[Value], buffers: Sequence[Operation]) -> dict[Value, list[Operation]]:
+        """Which of the buffers holds each value: one with its readers and size, in whatever order they stand; what is alike, in order."""
+        found: dict[Value, list[Operation]] = {}
+        left = list(buffers)
+        for alike in (self._same_readers_and_size, self._same_readers, lambda value, buffer: True):
+            for value in values:
+                fitting = [buffer for buffer in left if alike(value, buffer)] if value not in found else []
+                if fitting:
+                    found[value] = fitting[:1]
+                    left.remove(fitting[0])
+        return {value: found.get(value, []) for value in values}
+
+    def _same_readers(self, value: Value, buffer: Operation) -> bool:
+        if not self._reading:
+            for task in self.block.body:
+                plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
+                if plan is not None:
+                    for operand in task.operands:
+                        self._reading.setdefault(operand, set()).add(symbol_of(plan))
+        return set(names_of(buffer, "consumers")) == self._reading.get(value, set())
+
+    def _same_readers_and_size(self, value: Value, buffer: Operation) -> bool:
+        return expr_of(buffer, "size") is local_bytes([value.type], self.mesh) and self._same_readers(value, buffer)
 
     def of(self, operation: Operation, role: str, storage: str, bound: Expr) -> str:
         name = dist.name_of(operation)
@@ -251,7 +282,7 @@ class BlockCheck:
 
     def uses(self, task: Operation) -> tuple[set[str], set[str]]:
         """The buffers that a task must read and write."""
-        states = len(task.results) if _writes_state(task) else 0
+        states = len(task.results) if dist.writes_state(task) else 0
         operands = task.operands[: len(task.operands) - states]
         reads = {self.homes.get(v, self.workspace) for v in operands}
         if task in self.weights:
@@ -284,7 +315,3 @@ class BlockCheck:
         if len(found) != len(expected) or set(found) != expected:
             ours, theirs = (", ".join(sorted(names)) or "nothing" for names in (found, expected))
             self.findings.refuse(rule, plan, f"@{symbol_of(plan)} {verb} {ours}; expected {theirs}")
-
-
-def _writes_state(task: Operation) -> bool:
-    return "write" in strings(task.properties.get("effects"))

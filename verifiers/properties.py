@@ -8,7 +8,7 @@ from functools import cache
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Check, Counts, Part
+from bpir.ir.syntax import Check, Counts, Part, Range
 
 Said = tuple[Operation, str, Attribute]
 """The first operation of its name that has the property, the property's name and value."""
@@ -57,6 +57,15 @@ def counts_of(declaration: OperationDeclaration) -> Counts | None:
     if declaration.syntax is None:
         return None
     return sum((part.counts() for part in declaration.syntax), Counts())
+
+
+def expected_count(what: str, allowed: Range, found: int) -> str:
+    """What is wrong with a number of operands, results or regions; empty if nothing is."""
+    least, most = allowed
+    if least <= found and (most is None or found <= most):
+        return ""
+    wanted = f"no {what}s" if most == 0 else f"{'' if least == most else 'at least '}{least} {what}(s)"
+    return f"expects {wanted}, found {found}"
 
 
 @cache

@@ -13,7 +13,7 @@ from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
 from bpir.verifiers.dominance import check_dominance
-from bpir.verifiers.properties import Said, counts_of, expected, said
+from bpir.verifiers.properties import Said, counts_of, expected, expected_count, said
 
 
 def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
@@ -84,14 +84,14 @@ def _check_counts(operation: Operation, declaration: OperationDeclaration, repor
     counts = counts_of(declaration)
     if counts is None:
         return
-    for what, (least, most), found in (
+    for what, allowed, found in (
         ("operand", counts.operands, len(operation.operands)),
         ("result", counts.results, len(operation.results)),
         ("region", counts.regions, len(operation.regions)),
     ):
-        if found < least or (most is not None and found > most):
-            expected = f"no {what}s" if most == 0 else f"{'' if least == most else 'at least '}{least} {what}(s)"
-            report.error(operation, f"'{operation.name}' expects {expected}, found {found}")
+        wrong = expected_count(what, allowed, found)
+        if wrong:
+            report.error(operation, f"'{operation.name}' {wrong}")
     if counts.regions[1] is None:
         return
     if operation.successors:

@@ -159,10 +159,7 @@ class BlockTrace:
         assert isinstance(rule, ModelOperation)
         if again and operation not in self.needs.recomputed:
             self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
-        if len(task.operands) != len(operation.operands):
-            self.findings.refuse("R3", task, f"the task has {len(task.operands)} operands, expected {len(operation.operands)}")
-            return
-        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=True)):
+        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=True)):  # dist.R3: as many
             self._reads(task, index, image, source, self._operand_type(operation, source), again)
         types = [self.expected(v) for v in operation.results]
         if self.collectives and self.regions.contracts(operation):
@@ -299,23 +296,29 @@ class BlockTrace:
         meanings = [self.meanings.get(v, Meaning()) for v in task.operands]
         before = [task.operands[:index].count(image) for index, image in enumerate(task.operands)]
         candidates = [v for v in meanings[0].uses if all(len(m.uses.get(v, ())) > n for m, n in zip(meanings, before, strict=True))]
+        summed: list[tuple[Value, frozenset[Use]]] = []  # whole sums of gradients that other forks sum, too
         for value in candidates:
             parts = [m.uses[value][n] for m, n in zip(meanings, before, strict=True)]
             union = frozenset().union(*parts)
-            whole = union == self.needs.uses(value) or union == self.needs.entering(value)
-            if whole and len(parts) > 1 and sum(map(len, parts)) == len(union) and (value, union) not in self.done:
-                self.done.add((value, union))
-                if len(task.results) != 1:
-                    self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
-                if task.results:
-                    reader = min((o for o, _ in union), key=self.place.__getitem__)
-                    self._comes_from(task, reader, self._layer(task) in fork_names(value, reader))
-                    self._fork_result(task, value, union)
-                return
-        self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
-        for value in list(meanings[0].uses)[:1] if task.results else ():  # what it should be, so that its readers are judged by themselves
+            if union not in (self.needs.uses(value), self.needs.entering(value)) or len(parts) < 2 or sum(map(len, parts)) != len(union):
+                continue
+            if not self.done.isdisjoint((value, part) for part in parts):
+                summed.append((value, union))
+                continue
+            self.done.update((value, part) for part in parts)
+            if len(task.results) != 1:
+                self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
+            if task.results:
+                reader = min((o for o, _ in union), key=self.place.__getitem__)
+                self._comes_from(task, reader, self._layer(task) in fork_names(value, reader))
+                self._fork_result(task, value, union)
+            return
+        for value in list(meanings[0].uses)[:1]:  # what it should be, so that its readers are judged by themselves
             entering = self.needs.entering(value)
-            self._fork_result(task, value, entering if len(entering) > 1 else self.needs.uses(value))
+            summed.append((value, entering if len(entering) > 1 else self.needs.uses(value)))
+        self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
+        if task.results and summed:
+            self._fork_result(task, *summed[0])
 
     def _fork_result(self, task: Operation, value: Value, uses: frozenset[Use]) -> None:
         types = [v.type for v in (*task.operands, *task.results)]
@@ -329,6 +332,7 @@ class BlockTrace:
         part = first.local(self.mesh)
         view = LayerView("fork", None, Local((), (part,), (part,), (True,)), len(task.operands))
         self.views[self._layer(task)] = view
+        self.borders[self._layer(task)] = value
         if uses == self.needs.entering(value):
             self.entries.add(self._layer(task))
         self._numbers(task, self.convention.activation_gradient(view), ZERO, ZERO)
@@ -429,8 +433,8 @@ class BlockTrace:
         for value in self.needs.repeated_collectives():
             if value not in repeated:
                 owner = value.owner if isinstance(value.owner, Operation) else None
-                name = layer_of(owner) if owner is not None else value.name or "an argument"
-                self.findings.refuse("R11", owner, f"the collective of the result of '{name}' is not repeated")
+                what = f"the result of '{layer_of(owner)}'" if owner is not None else f"argument {value.index}"
+                self.findings.refuse("R11", owner or self.block, f"the collective of {what} is not repeated")
 
     def _has_weights(self, layer: str) -> bool:
         return layer in self.views and self.views[layer].weights is not ZERO

@@ -130,17 +130,20 @@ class MemoryCheck:
         return any((value, whole) in kept and not all(map(self._again, kept)) for kept in rows for whole in (False, True))
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
-        shared = any(len(self.needs.entering(v) or self.needs.uses(v)) > 1 for v in operation.operands) or any(
-            len(self.needs.uses(v)) > len(self.needs.entering(v)) + (not self.needs.entering(v)) for v in operation.operands
-        )
         choices = self.convention.choices
-        if shared:
+        if any(self._from_fork(v, self.trace.regions.enters(operation)) for v in operation.operands):
             return {"activation", "reused"}
         if self.trace.regions.enters(operation) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
         if choices.recompute in ("attention", "full") and operation in set(self.needs.attention()):
             return {"activation"} if view.kind == "dropout" else {"output"}
         return set()
+
+    def _from_fork(self, value: Value, inside: bool) -> bool:
+        """Whether a reader inside or outside a region has the value from a fork, which counts it: directly, not through a collective."""
+        entering = len(self.needs.entering(value))
+        forked = len(self.needs.uses(value)) - entering + bool(entering) > 1
+        return (inside and entering > 1) or (forked and not (inside and self.trace.collectives))
 
     def _border(self, row: Operation, layer: str, view: LayerView) -> None:
         """A fork or a collective: it keeps nothing of its own, but the shard that is gathered again is charged to it."""
@@ -156,8 +159,16 @@ class MemoryCheck:
             again = choices.all_gather_redo or choices.recompute in ("attention", "full")
             if view.kind == "output_collective" or (layer in self.trace.entries and again):
                 dropped = {"activation"}
+            if self._entry_from_fork(layer, view):
+                dropped = {"activation", "reused"}
         self._keeps(row, needs)
         self._compare(row, view, kept, dropped)
+
+    def _entry_from_fork(self, layer: str, view: LayerView) -> bool:
+        """Whether what stands at the entry of a region has its value from a fork: the collective, or the fork where there is none."""
+        value = self.trace.borders.get(layer)
+        first = view.kind == "input_collective" or (layer in self.trace.entries and not self.trace.collectives)
+        return first and value is not None and len(self.needs.uses(value)) > len(self.needs.entering(value))
 
     def _compare(self, row: Operation, view: LayerView, kept: Expr, dropped: set[str]) -> None:
         layer = text_of(row, "layer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.tasks import local, rule_of, weights_of
+from bpir.dialects.dist.tasks import local, rule_of, weights_of, whole_operation
 from bpir.dialects.model.base import feature_dims
 from bpir.ir.expression import ZERO, Expr, maximum, total
 from bpir.ir.operation import Operation
@@ -33,13 +33,14 @@ def workspace_bound(block: Operation, mesh: Mapping[str, Expr]) -> Expr:
     avoids, Dao et al. 2022). Softmax and activations run in place; K and V go to the cache; the block's input, the residual stream and
     the output are boundary buffers.
     """
-    hidden = block.regions[0].blocks[0].arguments[0].type
+    arguments = block.regions[0].blocks[0].arguments
+    hidden = arguments[0].type if arguments else None
     if not isinstance(hidden, TensorType):
         return ZERO
     candidates: list[Expr] = []
     for task in block.body:
         rule = rule_of(task)
-        if rule is None:
+        if rule is None or not whole_operation(task):
             continue
         part = local(task, task, mesh)
         if rule.brings_axes:

@@ -13,7 +13,7 @@ from bpir.ir.attributes import ArrayAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import Body, Clause, EntryRegion, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
 
 PHASES = (
@@ -26,6 +26,8 @@ PHASES = (
     "prefill",
     "decode",
 )
+WHOLE = ("forward", "recompute", "prefill", "decode")
+"""The phases in which a compute task does a whole model operation."""
 
 
 class Mesh(OperationDeclaration):
@@ -223,7 +225,7 @@ class AllGather(Collective):
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         gathered = axes_of(operation)
-        if len(gathered) != len(operand.dims):
+        if len(gathered) != len(operand.dims) or not any(gathered):
             return None
         axes = []
         for have, gone in zip(operand.axes, gathered, strict=True):
@@ -334,6 +336,23 @@ def rule_of(operation: Operation) -> ModelOperation | None:
     """The model operation's declaration: its work rules."""
     declaration = DECLARATIONS.get("model." + text_of(operation, "kind"))
     return declaration if isinstance(declaration, ModelOperation) else None
+
+
+def whole_operation(task: Operation) -> bool:
+    """Whether a compute task does what the model operation of its kind does: it is no gradient and no update."""
+    return text_of(task, "phase") in WHOLE
+
+
+def writes_state(task: Operation) -> bool:
+    """Whether a task writes states: its last operands, one a result."""
+    return "write" in strings(task.properties.get("effects"))
+
+
+def states_of(task: Operation) -> list[Value]:
+    """Those of the last operands of a task, one a result, that are states: of a `dist.state`, or what a task wrote to one."""
+    count = len(task.operands) - len(task.results)
+    owners = [(v, v.owner) for v in task.operands[max(count, 0) :]]
+    return [v for v, owner in owners if isinstance(owner, Operation) and (owner.name == "dist.state" or writes_state(owner))]
 
 
 def axes_of(operation: Operation) -> list[tuple[str, ...]]:

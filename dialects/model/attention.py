@@ -50,6 +50,7 @@ class Attention(ModelOperation):
     """
 
     name = "model.attention"
+    rank = HEAD_RANK
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3)
     optional = ("context", "dropout")
     capabilities = ("matrix_multiply", "softmax")
@@ -103,6 +104,7 @@ class KvAppend(ModelOperation):
     """
 
     name = "model.kv_append"
+    rank = HEAD_RANK
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), operands=2)
     optional = ("context",)
     capabilities = ("kv_cache",)
@@ -140,6 +142,7 @@ class BatchMatmul(ModelOperation):
     """
 
     name = "model.batch_matmul"
+    rank = HEAD_RANK
     syntax = model_syntax(Flag("transposed"), operands=2)
     optional = ("transposed",)
     capabilities = ("matrix_multiply",)

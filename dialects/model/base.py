@@ -71,6 +71,7 @@ class ModelOperation(OperationDeclaration):
     brings_axes: ClassVar[bool] = False  # its weights bring dimensions in (`produced`)
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
+    rank: ClassVar[int] = 0  # of all its operands and results, where it reads their dimensions by place
     fusible: ClassVar[bool] = False  # an activation function: `fused_activation` makes it move no bytes
     gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the activation gradient reads: `operand 0`, `result 0`, `mask`
     weight_gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the weight gradient reads
