@@ -165,18 +165,15 @@ class _Structure:
             )
 
     def _disjoint(self, held: Sequence[Operation]) -> None:
-        """Each buffer begins where the one before ends, or later; the first not below 0, and none is of negative size.
+        """Each buffer begins where the one before ends, or later; the first not below 0. No size is negative (bp.R5).
 
         An offset that is an end rounded up to a multiple is not below that end; others are compared. A layer's sizes and distances come
         again with every layer: each pair of them is judged once.
         """
-        sizes: set[Expr] = set()
         apart: set[tuple[Expr, Expr]] = set()
         for index, buffer in enumerate(held):
-            offset, size = expr_of(buffer, "offset"), expr_of(buffer, "size")
+            offset = expr_of(buffer, "offset")
             known = len(self.findings.diagnostics)
-            if size not in sizes:
-                self.findings.at_least("R4", buffer, f"the size of @{symbol_of(buffer)}", size, constant(0))
             if index == 0:
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, constant(0))
                 continue
@@ -190,7 +187,6 @@ class _Structure:
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
             if len(self.findings.diagnostics) == known:
                 apart.add(pair)
-                sizes.add(size)
 
     # --- the target
 

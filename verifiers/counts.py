@@ -41,8 +41,8 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
                 if positive(expr) and (integral(expr) or least is ZERO):  # as good as always: seen from the form
                     continue
                 for statement, verdict in _wrong(facts, expr, least):
-                    number = "a positive integer" if least is ONE else "not negative"
-                    message = f"{what} must be {number} for every admissible binding: {expr.text} [bp.R5]"
+                    number = "be a positive integer" if least is ONE else "not be negative"
+                    message = f"{what} must {number} for every admissible binding: {expr.text} [bp.R5]"
                     why = note(f"that {statement.text} is {verdict.text}")
                     found.append(error(message, operation.span, why, undecided=not verdict.refuted))
     return found

@@ -12,10 +12,10 @@ from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import Resources, expr_of, names_of, resources_of_work, symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ONE, ZERO, Expr, total
+from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
-from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
@@ -236,14 +236,7 @@ class BlockCheck:
         buffer = found[0]
         self.found.add(buffer)
         name = symbol_of(buffer)
-        size = expr_of(buffer, "size")
-        label = f"the size of @{name} ({what})"
-        self.findings.at_least("R9", buffer, label, size, bound)
-        facts = self.findings.facts
-        if size is not bound and not facts.equal(size, bound).proved:
-            whole = Statement(ONE, "|", size)
-            message = f"the size of @{name} ({what}) is no whole number of bytes: {size.text}"
-            self.findings.claim("R9", buffer, message, label, whole, whole.decide(facts))
+        self.findings.large_enough("R9", buffer, f"the size of @{name} ({what})", expr_of(buffer, "size"), bound)
         if text_of(buffer, "source") != source:
             self.findings.refuse("R4", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
         if text_of(buffer, "storage") != storage:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
-from bpir.ir.attributes import Attribute, StringAttr
+from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.expression import ExpressionError
@@ -23,7 +23,7 @@ OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false.
 
-    R1 every symbol that an operation uses is declared; R2 it is declared once, and no name is defined twice; R3 it is bound to a number
+    R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number
     once; R4 the relations hold for the bound numbers, and some numbers satisfy them all.
     """
     ours = {name for name in {o.name for o in operations} if name.partition(".")[0] in (*OWN_DIALECTS, *EXTENSION_LEVELS)}
@@ -81,15 +81,9 @@ def _help(name: str, declared: set[str]) -> str:
 
 
 def _declared_once(module: Operation) -> Iterable[Diagnostic]:
-    """Each symbol is declared in one place, and bound in one place; what has a name stands once, in whatever module."""
+    """Each symbol is declared in one place, and bound in one place."""
     first: dict[tuple[str, str], Operation] = {}
     for operation in top_level(module):
-        own = operation.properties.get("sym_name")
-        if isinstance(own, StringAttr) and operation.declaration is not None:
-            other = first.setdefault(("defined", own.value), operation)
-            if other is not operation:
-                there = note("first defined here", other.span)
-                yield error(f"'@{own.value}' is defined twice: a file has one set of names [bp.R2]", operation.span, there)
         if operation.name == "bp.symbols":
             verb, rule, names = "declared", "bp.R2", strings(operation.properties.get("symbols"))
         elif operation.name == "bp.bind":
