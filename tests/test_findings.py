@@ -60,6 +60,17 @@ def test_a_fraction_says_what_to_declare() -> None:
     assert texts(found) == [("the work 'ops' of 'x' may be a fraction: b/t [pass.R1]", hint)]
 
 
+def test_work_that_may_be_negative() -> None:
+    found = findings()
+    found.whole("R1", TASK, "x", Work(a - t, a - 2 * t, t - 1, b - b * t))  # a is a multiple of t, and t > 1
+    messages = [message for message, *_ in texts(found)]
+    assert messages == [
+        "the work 'read' of 'x' may be negative: a - 2*t [pass.R1]",
+        "the work 'msg' of 'x' may be negative: -b*t + b [pass.R1]",
+    ]
+    assert [d.undecided for d in found.diagnostics] == [False, False]
+
+
 def test_types_are_the_same_where_each_size_is_proved_equal() -> None:
     first = TensorType((a * b, t), ((), ("tensor",)), b, ())
 

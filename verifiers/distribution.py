@@ -39,7 +39,7 @@ class Distribution:
     images of the source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one
     collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
     phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
-    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number for every admissible binding.
+    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number, not negative, for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:

@@ -9,7 +9,7 @@ import attrs
 from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Verdict
@@ -35,7 +35,8 @@ class Findings:
     diagnostics: list[Diagnostic] = attrs.field(factory=list)
     unstated: list[tuple[str, Diagnostic]] = attrs.field(factory=list)
     """Of the violations those that are no claim about expressions, with their rules."""
-    integral: dict[Expr, Verdict] = attrs.field(factory=dict)  # what was decided of work: layers repeat
+    natural: dict[Expr, tuple[Verdict, Verdict]] = attrs.field(factory=dict)
+    """What was decided of work, whether it is whole and whether it is not negative: layers repeat."""
 
     @property
     def listening(self) -> bool:
@@ -73,16 +74,18 @@ class Findings:
             self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
 
     def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
-        """Refuse work of which a component is not proved to be a whole number for every admissible binding."""
+        """Refuse work of which a component is not proved to be a whole number, and not negative, for every admissible binding."""
         for name, value in work.items():
-            verdict = self.integral.get(value)
-            if verdict is None:
-                verdict = self.integral[value] = self.facts.integral(value)
-            if verdict.proved and self.claims is None:
+            verdicts = self.natural.get(value)
+            if verdicts is None:
+                verdicts = self.natural[value] = (self.facts.integral(value), self.facts.nonnegative(value))
+            if all(verdict.proved for verdict in verdicts) and self.claims is None:
                 continue
             what = f"the work '{name}' of '{task}'"
             help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
-            self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), verdict, help)
+            whole, sign = verdicts
+            self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), whole, help)
+            self.claim(rule, operation, f"{what} may be negative: {value.text}", what, Statement(value, ">=", ZERO), sign)
 
     def claim(
         self, rule: str, operation: Operation, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic

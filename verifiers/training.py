@@ -44,7 +44,7 @@ class Training:
     complete gradient of its result, and what its rule needs; R9 every weight has its gradient and its optimizer task; R10 a fork sums
     the gradient of each use once; R11 what is repeated is what the strategy says; R12 backward reads what is kept or repeated; R13
     phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond;
-    R17 under the standard convention work is a whole number for every admissible binding.
+    R17 under the standard convention work is a whole number, not negative, for every admissible binding.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
