@@ -458,3 +458,23 @@ def test_two_results_of_one_task_have_a_buffer_each() -> None:
     plan = print_module(run(source, "plan-inference"))
     accepted(plan, source)
     refused(edited(plan, "plan.buffer @output.1 ", ("size <B*d*e>", "size <d*e>")), RULE + "R9", at="plan.buffer @output.1", source=source)
+
+
+def test_inputs_of_one_reader_are_told_apart_by_their_sizes() -> None:
+    """Q and K of one product, in another order in the text: each buffer is large enough for the one, and would not be for the other."""
+    lines = (
+        "bp.symbols B, S, T, h, d, e, c",
+        "bind.workload @w inference {phase = prefill, context = c}",
+        "bind.strategy @one {tensor = 1}",
+        "model.block @block(%q: !bp.tensor<B x S x h x d, e>, %k: !bp.tensor<B x T x h x d, e>) {",
+        '  %y = model.batch_matmul "scores" %q, %k transposed',
+        "  model.return %y",
+        "}",
+    )
+    source = run(read("\n".join(lines)), "distribute-inference")
+    text = print_module(run(source, "plan-inference"))
+    first, second = (statement(text, f"plan.buffer @input.{name}") for name in "qk")
+    assert "size <B*c*d*e*h>" in first and "size <B*T*d*e*h>" in second
+    turned = text.replace(first, "").replace(second, second + first)
+    assert turned.index("@input.k :") < turned.index("@input.q :")
+    assert gate(source, read(turned)) == [], shown(gate(source, read(turned)))
