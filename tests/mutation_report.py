@@ -66,7 +66,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),
         "verifiers/properties.py": ("wrong_counts", "diagnostic_coverage", "wrong_kinds", "plan_structure"),
-        "verifiers/rules.py": ("findings", "rule_labels", "gate_elements", "gate_distribution", "gate_planning", "diagnostic_coverage"),
+        "verifiers/rules.py": ("findings", "rule_labels", "explain_proof", "gate_elements", "gate_distribution", "gate_planning", "diagnostic_coverage"),
         "verifiers/structure.py": ("wrong_counts", "diagnostic_coverage", "plan_structure", "conformance", "wrong_kinds"),
         "verifiers/symbols.py": ("diagnostic_coverage", "plan_structure", "pipeline", "wrong_kinds"),
         "verifiers/training.py": ("gate_choices", *_TRAINING),
