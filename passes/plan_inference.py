@@ -111,6 +111,8 @@ class _InferencePlanning(Planning):
     def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
         rule = rule_of(task)
         for value in task.results:
+            if value in returned and writes_state(task):
+                raise fail("what is written to a state can't be returned by the block: the plan keeps it in its state", task.span)
             if value in returned:
                 name = "output" if len(returned) == 1 else f"output.{returned.index(value)}"
                 self.add_value(value, name, "output", name_of(task))

@@ -15,8 +15,9 @@ from bpir.ir.printer import print_module
         ("bf16", "f16", False),  # as wide, and another number
         ("bf16", "i16", False),
         ("i8", "f8E4M3FN", False),
-        ("bf16", "2", True),  # a width says no type
-        ("2", "f16", True),
+        ("bf16", "2", False),  # a width says no type
+        ("2", "f16", False),
+        ("f16", "f16", True),
         ("e", "e", True),
         ("bf16", "4", False),
         ("4", "bf16", False),
@@ -39,4 +40,4 @@ def test_r4_one_element_of_another_type_in_the_middle() -> None:
     text = print_module(run(source, "distribute-inference{tensor=1}"))
     accepted(text, source)
     refused(edited(text, '"mlp.gelu.decode"', (", bf16>", ", f16>")), RULE + "R4", at='"mlp.gelu.decode"', source=source)
-    accepted(edited(text, '"mlp.gelu.decode"', (", bf16>", ", 2>")), source)
+    refused(edited(text, '"mlp.gelu.decode"', (", bf16>", ", 2>")), RULE + "R4", at='"mlp.gelu.decode"', source=source)

@@ -478,3 +478,25 @@ def test_inputs_of_one_reader_are_told_apart_by_their_sizes() -> None:
     turned = text.replace(first, "").replace(second, second + first)
     assert turned.index("@input.k :") < turned.index("@input.q :")
     assert gate(source, read(turned)) == [], shown(gate(source, read(turned)))
+
+
+def test_two_results_in_one_buffer() -> None:
+    """In whatever order the buffers stand: what a value has is no other's."""
+    lines = (
+        "bp.symbols B, S, H, e, c",
+        "bind.workload @w inference {phase = prefill, context = c}",
+        "bind.strategy @one {tensor = 1}",
+        "model.block @block(%x: !bp.tensor<B x S x H, e>) {",
+        '  %a, %b = model.linear "a" %x : [H], [H]',
+        '  %z = model.linear "z" %x : [H]',
+        "  model.return %a, %b, %z",
+        "}",
+    )
+    source = run(read("\n".join(lines)), "distribute-inference")
+    text = print_module(run(source, "plan-inference"))
+    names = [f"output.{index}" for index in range(3)]
+    first, second, third = (statement(text, f"plan.buffer @{name}") for name in names)
+    without = text.replace(second, "").replace("[@output.0, @output.1]", "[@output.0]")
+    for order in (without, without.replace(first, "").replace(third, third + first), without.replace(third, "").replace(first, third + first)):
+        found = gate(source, read(order))
+        assert RULE + "R9" in labels(found), shown(found)

@@ -29,12 +29,15 @@ _BUFFERS = frozenset(("plan.buffer", "concrete.buffer"))  # may be empty, and un
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Counts that may be negative, zero or a fraction, each once, where it stands first. All symbols are declared.
 
-    R5 a count is a positive integer for every admissible binding, the size of a buffer not negative.
+    R5 a count is a positive integer for every admissible binding, the width of an element positive, the size of a buffer not negative.
     """
     facts = symbol_table(module).facts
     found: list[Diagnostic] = []
     seen: set[tuple[Expr, Expr]] = set()
+    elements: set[Expr] = set()
     for operation, what, attribute, least in (*_said(properties), *_dimensions(operations)):
+        if isinstance(attribute, TensorType):
+            found.extend(_element(facts, operation, attribute, elements))
         for expr in attribute.dims if isinstance(attribute, TensorType) else expressions_in(attribute):
             if (expr, least) not in seen:
                 seen.add((expr, least))
@@ -46,6 +49,18 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
                     why = note(f"that {statement.text} is {verdict.text}")
                     found.append(error(message, operation.span, why, undecided=not verdict.refuted))
     return found
+
+
+def _element(facts: Facts, operation: Operation, type: TensorType, seen: set[Expr]) -> Iterator[Diagnostic]:
+    """The width of an element, which may be a fraction of a byte."""
+    width = type.element_bytes
+    if width not in seen:
+        seen.add(width)
+        verdict = facts.greater(width, ZERO)
+        if not verdict.proved:
+            why = note(f"that {width.text} > 0 is {verdict.text}")
+            message = f"the width of an element must be positive for every admissible binding: {width.text} [bp.R5]"
+            yield error(message, operation.span, why, undecided=not verdict.refuted)
 
 
 def _wrong(facts: Facts, expr: Expr, least: Expr) -> list[tuple[Statement, Verdict]]:

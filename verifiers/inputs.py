@@ -51,7 +51,7 @@ def verify_kept(
                 if relation not in allowed:
                     findings.refuse(rule, operation, f"the derivation has no reason to assume '{relation.text}'")
         elif name not in options:
-            findings.refuse(rule, operation, f"'{key[0]}' is not in the source")
+            findings.refuse(rule, operation, f"'{name if key[0].startswith('bind.') else key[0]}' is not in the source")
         if name in options:
             then = fields_of(written[key]) if key in written else {}
             for field, value in fields_of(operation).items():

@@ -177,7 +177,9 @@ class BlockCheck:
             own = self.matched(given, self.held.get(("output", dist.name_of(task)), []))
             for value in task.results:
                 bound = local_bytes([value.type], self.mesh)
-                if value in returned:
+                if value in returned and dist.writes_state(task):
+                    self.findings.refuse("R9", task, "what is written to a state can't be returned: it has its place in the state")
+                if value in returned and not dist.writes_state(task):
                     index = returned.index(value)
                     chosen = own[value] or outputs[index : index + 1]
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", dist.name_of(task))
@@ -229,7 +231,8 @@ class BlockCheck:
         return self.buffer(self.held.get((role, name), [])[:1], f"the {role} of '{name}'", bound, storage, name)
 
     def buffer(self, found: Sequence[Operation], what: str, bound: Expr, storage: str, source: str) -> str:
-        """The name of the buffer that meets an obligation; empty, and a finding, if there is none."""
+        """The name of the buffer that meets an obligation, and no other; empty, and a finding, if there is none."""
+        found = [buffer for buffer in found if buffer not in self.found]
         if not found:
             self.findings.refuse("R9", self.block, f"{what} has no buffer: {bound.text} bytes are needed")
             return ""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import attrs
 
 from bpir.dialects.bp import TensorType, Vector, Work, product
-from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
@@ -85,7 +84,8 @@ class Findings:
             help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
             whole, sign = verdicts
             self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), whole, help)
-            self.claim(rule, operation, f"{what} may be negative: {value.text}", what, Statement(value, ">=", ZERO), sign)
+            how = "may be negative" if sign.refuted else "can't be decided not to be negative (unknown is not success)"
+            self.claim(rule, operation, f"{what} {how}: {value.text}", what, Statement(value, ">=", ZERO), sign)
 
     def claim(
         self, rule: str, operation: Operation, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic
@@ -100,7 +100,7 @@ class Findings:
     def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
         """Refuse with the message unless a value has the type: the same shards, sizes that are proved equal, and the same element.
 
-        Two elements are of one type, or as wide where one of them is a width and says no type.
+        Two elements are one type, or two widths that are proved equal.
         """
         found = value.type
         if found is expected and self.claims is None:
@@ -112,7 +112,8 @@ class Findings:
             or found.axes != expected.axes
             or found.unreduced != expected.unreduced
             or len(found.dims) != len(expected.dims)
-            or (isinstance(found.element, Type) and isinstance(expected.element, Type) and found.element is not expected.element)
+            or (found.element is not expected.element and not isinstance(found.element, Expr))
+            or (found.element is not expected.element and not isinstance(expected.element, Expr))
         ):
             self.refuse(rule, operation, message, help)
             return

@@ -159,7 +159,7 @@ class BlockTrace:
         assert isinstance(rule, ModelOperation)
         if again and operation not in self.needs.recomputed:
             self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
-        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=True)):  # dist.R3: as many
+        for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
             self._reads(task, index, image, source, self._operand_type(operation, source), again)
         types = [self.expected(v) for v in operation.results]
         if self.collectives and self.regions.contracts(operation):
