@@ -497,6 +497,8 @@ def test_two_results_in_one_buffer() -> None:
     names = [f"output.{index}" for index in range(3)]
     first, second, third = (statement(text, f"plan.buffer @{name}") for name in names)
     without = text.replace(second, "").replace("[@output.0, @output.1]", "[@output.0]")
-    for order in (without, without.replace(first, "").replace(third, third + first), without.replace(third, "").replace(first, third + first)):
+    turned = without.replace(first, "").replace(third, third + first)
+    assert turned != without
+    for order in (without, turned):
         found = gate(source, read(order))
         assert RULE + "R9" in labels(found), shown(found)
