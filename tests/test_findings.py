@@ -91,3 +91,20 @@ def test_types_are_the_same_where_each_size_is_proved_equal() -> None:
         IndexType(),
     ):
         assert not same(other), other
+
+
+def test_refusals_that_are_no_claims_are_kept_apart() -> None:
+    found = findings()
+    found.refuse("R1", TASK, "another name")
+    found.at_least("R2", TASK, "the size", b, b + 3)
+    assert [(rule, d.message) for rule, d in found.unstated] == [("R1", "another name [pass.R1]")]
+
+
+def test_claims_are_recorded_where_somebody_listens() -> None:
+    """What is the same object is claimed then, too."""
+    quiet, listening = findings(), Findings("pass", findings().facts, [])
+    assert not quiet.listening and listening.listening
+    for found in (quiet, listening):
+        found.equal("R1", TASK, "the size", a, a)
+    assert quiet.claims is None and listening.claims is not None
+    assert [(c.rule, c.statement.text, c.verdict.proved) for c in listening.claims] == [("R1", "a = a", True)]
