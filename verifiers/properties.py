@@ -59,6 +59,20 @@ def counts_of(declaration: OperationDeclaration) -> Counts | None:
     return sum((part.counts() for part in declaration.syntax), Counts())
 
 
+@cache
+def miscounted(declaration: OperationDeclaration, operands: int, results: int, regions: int) -> tuple[str, ...]:
+    """What is wrong with the numbers of operands, results and regions of an operation: asked of every one, and few differ."""
+    counts = counts_of(declaration)
+    if counts is None:
+        return ()
+    found = (
+        expected_count("operand", counts.operands, operands),
+        expected_count("result", counts.results, results),
+        expected_count("region", counts.regions, regions),
+    )
+    return tuple(wrong for wrong in found if wrong)
+
+
 def expected_count(what: str, allowed: Range, found: int) -> str:
     """What is wrong with a number of operands, results or regions; empty if nothing is."""
     least, most = allowed

@@ -78,11 +78,11 @@ class Findings:
             verdicts = self.natural.get(value)
             if verdicts is None:
                 verdicts = self.natural[value] = (self.facts.integral(value), self.facts.nonnegative(value))
-            if all(verdict.proved for verdict in verdicts) and self.claims is None:
+            whole, sign = verdicts
+            if whole.proved and sign.proved and self.claims is None:
                 continue
             what = f"the work '{name}' of '{task}'"
             help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
-            whole, sign = verdicts
             self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), whole, help)
             how = "may be negative" if sign.refuted else "can't be decided not to be negative (unknown is not success)"
             self.claim(rule, operation, f"{what} {how}: {value.text}", what, Statement(value, ">=", ZERO), sign)

@@ -13,7 +13,7 @@ from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
 from bpir.verifiers.dominance import check_dominance
-from bpir.verifiers.properties import Said, counts_of, expected, expected_count, said
+from bpir.verifiers.properties import Said, counts_of, expected, miscounted, said
 
 
 def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
@@ -81,18 +81,12 @@ def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
 
 def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Report) -> None:
     """As many operands, results and regions (each with one block) as the parts of the declaration stand for, and no successors."""
-    counts = counts_of(declaration)
-    if counts is None:
+    for wrong in miscounted(declaration, len(operation.operands), len(operation.results), len(operation.regions)):
+        report.error(operation, f"'{operation.name}' {wrong}")
+    if not operation.regions and not operation.successors:
         return
-    for what, allowed, found in (
-        ("operand", counts.operands, len(operation.operands)),
-        ("result", counts.results, len(operation.results)),
-        ("region", counts.regions, len(operation.regions)),
-    ):
-        wrong = expected_count(what, allowed, found)
-        if wrong:
-            report.error(operation, f"'{operation.name}' {wrong}")
-    if counts.regions[1] is None:
+    counts = counts_of(declaration)
+    if counts is None or counts.regions[1] is None:
         return
     if operation.successors:
         report.error(operation, f"'{operation.name}' has no successors")
