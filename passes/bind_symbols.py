@@ -9,12 +9,12 @@ import attrs
 from bpir.dialects.bp import bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
 from bpir.ir.expression import constant
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import build, new_module
 from bpir.passes.rewriting import rewrite_module
-from bpir.verifiers.levels import level_of, top_level
+from bpir.verifiers.levels import level_of
 
 
 @attrs.define(eq=False)

@@ -24,12 +24,11 @@ from bpir.dialects.plan import expr_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import strings
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import build, new_module
-from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

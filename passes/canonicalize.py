@@ -5,10 +5,9 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects.bp import symbol_table
-from bpir.ir.operation import Operation, uses
+from bpir.ir.operation import Operation, top_level, uses
 from bpir.passes.base import Pass
 from bpir.passes.rewriting import rewrite_module
-from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

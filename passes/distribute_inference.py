@@ -16,11 +16,10 @@ from bpir.dialects.model.sharding import TENSOR, shardable_axes, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
-from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.ir.operation import Block, Operation, Region, Value, top_level
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
-from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

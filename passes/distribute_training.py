@@ -17,7 +17,7 @@ from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
-from bpir.ir.operation import Operation, Region
+from bpir.ir.operation import Operation, Region, top_level
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
@@ -25,7 +25,6 @@ from bpir.passes.inputs import Binding
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
 from bpir.passes.training_tasks import Tasks
-from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

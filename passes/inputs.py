@@ -12,9 +12,9 @@ from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, note, suggestion
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.passes.base import Pass
-from bpir.verifiers.levels import place_of, top_level
+from bpir.verifiers.levels import place_of
 
 _EXAMPLES = {
     ("workload", "inference"): "@decode inference {phase = decode, context = c}",

@@ -14,12 +14,11 @@ from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
-from bpir.verifiers.levels import top_level
 
 
 @attrs.define(eq=False)

@@ -15,10 +15,10 @@ from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.syntax import references
 from bpir.passes.distribution import build
-from bpir.verifiers.levels import place_of, top_level
+from bpir.verifiers.levels import place_of
 
 ALIGNMENT = 256
 """Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from bpir.dialects.bp import Rewriting, rewrite_attribute
 from bpir.ir.attributes import Attribute, Type
-from bpir.ir.operation import Operation, Value, clone
+from bpir.ir.operation import Operation, Value, clone, top_level
 from bpir.passes.distribution import new_module
-from bpir.verifiers.levels import top_level
 
 
 def is_input(operation: Operation) -> bool:

@@ -27,11 +27,11 @@ from bpir.dialects.plan import expr_of, live_of, names_of, number_of, symbol_of,
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expression import ZERO, constant, symbol
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.relations import Facts
 from bpir.verifiers import boundary
 from bpir.verifiers import module as structure
-from bpir.verifiers.levels import level_of, top_level
+from bpir.verifiers.levels import level_of
 
 REFUSED, EQUIVALENT, WRONG, UNKNOWN, SILENT = "refused", "equivalent", "accepted wrongly", "unknown", "refused, but equivalent"
 _LABEL = re.compile(r"\[([a-z-]+\.[A-Z]\d+)\]")

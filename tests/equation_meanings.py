@@ -21,9 +21,8 @@ from bpir.dialects.model.conventions import Choices, LayerView, Standard
 from bpir.dialects.plan import expr_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.tools.formula_proof import Meaning
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.properties import counts_of
 
 Meanings = Mapping[str, Sequence[Meaning]]

@@ -460,18 +460,20 @@ def test_two_results_of_one_task_have_a_buffer_each() -> None:
     refused(edited(plan, "plan.buffer @output.1 ", ("size <B*d*e>", "size <d*e>")), RULE + "R9", at="plan.buffer @output.1", source=source)
 
 
+def prefill(arguments: str, *lines: str) -> Operation:
+    """A block on one rank, distributed for prefill."""
+    inputs = "bp.symbols B, S, T, H, h, d, e, c\nbind.workload @w inference {phase = prefill, context = c}\nbind.strategy @one {tensor = 1}"
+    block = "\n  ".join((f"model.block @block({arguments}) {{", *lines))
+    return run(read(f"{inputs}\n{block}\n}}"), "distribute-inference")
+
+
 def test_inputs_of_one_reader_are_told_apart_by_their_sizes() -> None:
     """Q and K of one product, in another order in the text: each buffer is large enough for the one, and would not be for the other."""
-    lines = (
-        "bp.symbols B, S, T, h, d, e, c",
-        "bind.workload @w inference {phase = prefill, context = c}",
-        "bind.strategy @one {tensor = 1}",
-        "model.block @block(%q: !bp.tensor<B x S x h x d, e>, %k: !bp.tensor<B x T x h x d, e>) {",
-        '  %y = model.batch_matmul "scores" %q, %k transposed',
-        "  model.return %y",
-        "}",
+    source = prefill(
+        "%q: !bp.tensor<B x S x h x d, e>, %k: !bp.tensor<B x T x h x d, e>",
+        '%y = model.batch_matmul "scores" %q, %k transposed',
+        "model.return %y",
     )
-    source = run(read("\n".join(lines)), "distribute-inference")
     text = print_module(run(source, "plan-inference"))
     first, second = (statement(text, f"plan.buffer @input.{name}") for name in "qk")
     assert "size <B*c*d*e*h>" in first and "size <B*T*d*e*h>" in second
@@ -482,17 +484,8 @@ def test_inputs_of_one_reader_are_told_apart_by_their_sizes() -> None:
 
 def test_two_results_in_one_buffer() -> None:
     """In whatever order the buffers stand: what a value has is no other's."""
-    lines = (
-        "bp.symbols B, S, H, e, c",
-        "bind.workload @w inference {phase = prefill, context = c}",
-        "bind.strategy @one {tensor = 1}",
-        "model.block @block(%x: !bp.tensor<B x S x H, e>) {",
-        '  %a, %b = model.linear "a" %x : [H], [H]',
-        '  %z = model.linear "z" %x : [H]',
-        "  model.return %a, %b, %z",
-        "}",
-    )
-    source = run(read("\n".join(lines)), "distribute-inference")
+    lines = ('%a, %b = model.linear "a" %x : [H], [H]', '%z = model.linear "z" %x : [H]', "model.return %a, %b, %z")
+    source = prefill("%x: !bp.tensor<B x S x H, e>", *lines)
     text = print_module(run(source, "plan-inference"))
     names = [f"output.{index}" for index in range(3)]
     first, second, third = (statement(text, f"plan.buffer @{name}") for name in names)

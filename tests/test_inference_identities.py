@@ -17,11 +17,10 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import expr_of, symbol_of, text_of
 from bpir.ir.expression import Expr, total
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 from bpir.ir.sympy_bridge import from_sympy, to_sympy
 from bpir.ir.verdict import Answer
-from bpir.verifiers.levels import top_level
 
 b, c, H, F, h, d, e = (sympy.Symbol(name, integer=True, positive=True) for name in ("B", "c", "H", "F", "h", "d", "e"))
 T = sympy.Symbol("t", integer=True, positive=True)

@@ -14,10 +14,9 @@ from support_training import BACKWARD, derive, number, options, refusal, same
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import kind_of, name_of, text_of, work_of
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 from bpir.tools.report import vector
-from bpir.verifiers.levels import top_level
 
 UNARY = ("layer_norm", "rms_norm", "gelu", "relu", "silu", "dropout")
 BINARY = ("add", "mul")

@@ -9,10 +9,10 @@ from bpir.dialects.bp import Work as WorkAttr
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, constant, total
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import strings
 from bpir.tools.report import Fact, Report, TaskRow, Work
-from bpir.verifiers.levels import level_of, place_of, top_level
+from bpir.verifiers.levels import level_of, place_of
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
 

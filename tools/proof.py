@@ -11,12 +11,12 @@ from bpir.dialects.bp import bindings_of, relations_of
 from bpir.ir.diagnostic import Diagnostic, Source, Span
 from bpir.ir.expression import ONE, ExpressionError
 from bpir.ir.expression_bounds import integral
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.tools import documentation
 from bpir.verifiers.boundary import Verifier
 from bpir.verifiers.claims import Claim, Fact, Proof, Proofs, Statement
-from bpir.verifiers.levels import level_of, top_level
+from bpir.verifiers.levels import level_of
 
 WIDTH = 100
 METHODS = {

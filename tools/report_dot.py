@@ -13,8 +13,8 @@ import attrs
 
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
-from bpir.ir.operation import Operation
-from bpir.verifiers.levels import level_of, place_of, top_level
+from bpir.ir.operation import Operation, top_level
+from bpir.verifiers.levels import level_of, place_of
 
 SHAPES = {
     "compute": 'shape=box, style="rounded,filled"',

@@ -21,10 +21,9 @@ from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr, constant
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 OPTIONS = ("devices", "memory")

@@ -10,9 +10,8 @@ from bpir.dialects.plan import symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Statement
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

@@ -13,10 +13,9 @@ from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.expression import Expr, constant
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import references
 from bpir.verifiers.capacity import verify_capacity
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 _SYMBOLS = {

@@ -10,8 +10,7 @@ from bpir.dialects.dist.tasks import kind_of, name_of, rule_of, states_of, text_
 from bpir.dialects.model.base import ModelOperation
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
-from bpir.ir.operation import Operation, Value
-from bpir.verifiers.levels import top_level
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.verifiers.properties import counts_of, expected_count
 
 

@@ -17,14 +17,13 @@ from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
 from bpir.verifiers.choices import verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 
 AXIS = "tensor"

@@ -9,9 +9,8 @@ from bpir.dialects.bp import relations_of
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
-from bpir.ir.operation import Operation
-from bpir.ir.operation import top_level as top_level
+from bpir.ir.operation import Operation, top_level
 
 _LEVEL_OF_DIALECT = {
     "model": "model",

@@ -7,10 +7,9 @@ from itertools import pairwise
 
 from bpir.dialects.plan import live_of, names_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts
 from bpir.ir.syntax import references
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

@@ -13,11 +13,10 @@ from bpir.dialects.plan import Resources, expr_of, names_of, resources_of_work, 
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, total
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.syntax import strings
 from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings
 
 

@@ -10,10 +10,9 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
 from bpir.ir.expression import ExpressionError
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import strings
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.properties import Said
 
 _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
@@ -23,8 +22,8 @@ OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false.
 
-    R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number
-    once; R4 the relations hold for the bound numbers, and some numbers satisfy them all.
+    R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
+    for the bound numbers, and some numbers satisfy them all.
     """
     ours = {name for name in {o.name for o in operations} if name.partition(".")[0] in (*OWN_DIALECTS, *EXTENSION_LEVELS)}
     own = [o for o in operations if o.name in ours]

@@ -21,12 +21,11 @@ from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.choices import candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
-from bpir.verifiers.levels import top_level
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_memory import MemoryCheck
