@@ -1,0 +1,29 @@
+"""Random blocks are valid models of the promised kinds, and the same for the same seed."""
+
+from __future__ import annotations
+
+from random_blocks import random_block
+from support import read
+
+from bpir.verifiers import module as structure
+
+
+def test_a_block_has_15_to_40_operations_and_is_a_valid_model() -> None:
+    for seed in range(60):
+        text = random_block(seed)
+        assert structure.verify(read(text)) == []
+        assert 15 <= text.count(" = model.") <= 40
+
+
+def test_the_same_seed_gives_the_same_text_and_others_give_others() -> None:
+    texts = [random_block(seed) for seed in range(60)]
+    assert texts == [random_block(seed) for seed in range(60)]
+    assert len(set(texts)) == 60
+
+
+def test_the_promised_kinds_occur() -> None:
+    texts = [random_block(seed) for seed in range(60)]
+    assert any("%y: " in text for text in texts)
+    assert any(text.count("model.softmax") > 1 and "model.kv_append" in text for text in texts)
+    assert any("model.attention" in text for text in texts)
+    assert any(line.count("%") > 1 for text in texts for line in text.splitlines() if "model.return" in line)
