@@ -12,7 +12,7 @@ from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of
-from bpir.dialects.model.sharding import TENSOR, shardable_axes, sharded
+from bpir.dialects.model.sharding import TENSOR, lone_symbol, shardable_axes, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
@@ -158,9 +158,8 @@ class _Distribution:
             self._plain(operation, declaration, operands)
 
     def _plain(self, operation: Operation, declaration: ModelOperation, operands: list[Value]) -> None:
-        summed = len(declaration.contracted(operation))
-        types = [v.type for v in operands if isinstance(v.type, TensorType)]
-        partial = summed and any(axes for type in types for axes in type.axes[-summed:])
+        summed = declaration.contracted(operation)
+        partial = any(lone_symbol(dim) in self.axes for dim in summed)
         results = [self._type(v) for v in operation.results]
         if partial:
             results = [TensorType(t.dims, t.axes, t.element, (TENSOR,)) for t in results]

@@ -205,10 +205,11 @@ class _BlockCheck:
         if task is None:
             return
         expected = [self._expected(v) for v in operation.results]
-        summed = len(rule.contracted(operation))
+        factors = rule.factors(operation)
+        summed = factors.contracted()
         shown = [v or found for v, found in zip(operands, task.operands, strict=False)]
-        known = [v.type for v in shown if isinstance(v.type, TensorType)]
-        partial = bool(summed) and any(names for type in known for names in type.axes[-summed:])
+        known = [(tensor, v.type) for tensor, v in zip(factors.operands, shown, strict=False) if isinstance(v.type, TensorType)]
+        partial = any(names for tensor, type in known for name, names in zip(tensor, type.axes, strict=False) if name in summed)
         if partial:
             expected = [TensorType(t.dims, t.axes, t.element, (AXIS,)) for t in expected]
         self._task(task, operation, rule, operands, expected, "read" if isinstance(rule, Attention) else "")

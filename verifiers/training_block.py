@@ -358,7 +358,7 @@ class BlockTrace:
         assert isinstance(rule, ModelOperation)
         view = self.views.get(layer_of(operation))
         forward = self.tasks.get((layer_of(operation), "forward"))
-        if view is None or forward is None:
+        if view is None or forward is None or self._view(forward, operation, rule) is None:
             return
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")

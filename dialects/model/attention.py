@@ -7,6 +7,7 @@ from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, product, tensor
 from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr, total
 from bpir.ir.operation import Operation
@@ -51,6 +52,8 @@ class Attention(ModelOperation):
 
     name = "model.attention"
     rank = HEAD_RANK
+    tensors = "b s h d, b c h d, b c h v -> b s h v"
+    needs_whole = "c d v"
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3)
     optional = ("context", "dropout")
     capabilities = ("matrix_multiply", "softmax")
@@ -65,10 +68,6 @@ class Attention(ModelOperation):
         if query.dims[2] is not key.dims[2]:
             raise fail(f"Q and K differ in heads: {query.dims[2].text} and {key.dims[2].text}", operation.span)
         return [tensor((*query.dims[:3], value.dims[3]), query.element)]
-
-    def whole(self, operation: Operation) -> Iterable[Expr]:
-        _, key, value = head_types(operation)
-        return (key.dims[1], key.dims[3], value.dims[3])
 
     def matmul_operations(self, local: Local) -> Expr:
         _, key, value = local.operands
@@ -105,6 +104,8 @@ class KvAppend(ModelOperation):
 
     name = "model.kv_append"
     rank = HEAD_RANK
+    tensors = "b s h d, b s h v -> b c h d, b c h v"
+    needs_whole = "s c d v"
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), operands=2)
     optional = ("context",)
     capabilities = ("kv_cache",)
@@ -115,9 +116,6 @@ class KvAppend(ModelOperation):
         if not isinstance(context, ExprAttr):
             return [key, value]
         return [tensor((t.dims[0], context.expr, *t.dims[2:]), t.element) for t in (key, value)]
-
-    def whole(self, operation: Operation) -> Iterable[Expr]:
-        return [dim for type in head_types(operation) for dim in (type.dims[1], type.dims[3])]
 
     def operands_read(self, local: Local) -> tuple[TensorType, ...]:
         return local.operands[:2]
@@ -143,10 +141,16 @@ class BatchMatmul(ModelOperation):
 
     name = "model.batch_matmul"
     rank = HEAD_RANK
+    tensors = "b m h k, b k h n -> b m h n"
+    needs_whole = "k n"
     syntax = model_syntax(Flag("transposed"), operands=2)
     optional = ("transposed",)
     capabilities = ("matrix_multiply",)
     gradient_reads = ("operand 0", "operand 1")
+
+    def equation(self, settings: frozenset[str]) -> Equation:
+        transposed = "b m h k, b n h k -> b m h n"
+        return equation(transposed, self.needs_whole) if "transposed" in settings else super().equation(settings)
 
     def infer(self, operation: Operation) -> list[Any]:
         left, right = head_types(operation)
@@ -156,10 +160,6 @@ class BatchMatmul(ModelOperation):
         if left.dims[2] is not right.dims[2]:
             raise fail(f"'{self.name}' multiplies {left.dims[2].text} heads with {right.dims[2].text}", operation.span)
         return [tensor((*left.dims[:3], outer), left.element)]
-
-    def whole(self, operation: Operation) -> Iterable[Expr]:
-        left, right = head_types(operation)
-        return (left.dims[3], right.dims[1], right.dims[3])
 
     def matmul_operations(self, local: Local) -> Expr:
         return 2 * local.operands[0].elements * local.results[0].dims[3]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece
 from bpir.ir.diagnostic import fail
@@ -68,7 +69,8 @@ class ModelOperation(OperationDeclaration):
     capabilities: ClassVar[tuple[str, ...]] = ()  # what a target must be able to do
     alternatives: ClassVar[tuple[str, ...]] = ()  # target-neutral implementations, the first is the unfused one
     training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
-    brings_axes: ClassVar[bool] = False  # its weights bring dimensions in (`produced`)
+    tensors: ClassVar[str] = ""  # the dimension factors of operands, weights and results (`dialects/model/factors.py`)
+    needs_whole: ClassVar[str] = ""  # the factors that no mesh axis may split
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
     rank: ClassVar[int] = 0  # of all its operands and results, where it reads their dimensions by place
@@ -83,21 +85,60 @@ class ModelOperation(OperationDeclaration):
                 setattr(cls, name, cache(cls.__dict__[name]))
         super().__init_subclass__(**kwargs)
 
-    def whole(self, operation: Operation) -> Iterable[Expr]:
+    def equation(self, settings: frozenset[str]) -> Equation:
+        """The dimension factors, for an operation with these properties."""
+        return equation(self.tensors, self.needs_whole)
+
+    def factors(self, operation: Operation) -> Factors:
+        """The dimension factors of an operation of a model."""
+        return self.equation(frozenset(operation.properties)).factors(_ranks(operation.operands), _ranks(operation.results))
+
+    @property
+    def brings_axes(self) -> bool:
+        """Whether weights bring dimensions in."""
+        found = equation(self.tensors)
+        known = {factor for operand in found.operands for factor in operand}
+        return any(factor not in known for weight in found.weights for factor in weight)
+
+    def whole(self, operation: Operation) -> set[Expr]:
         """The dimensions that must not be sharded."""
-        return ()
+        factors = self.factors(operation)
+        values = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
+        return {
+            dim
+            for tensor, value in values
+            if isinstance(value.type, TensorType)
+            for factor, dim in zip(tensor, value.type.dims, strict=True)
+            if factor in factors.whole
+        }
 
     def produced(self, operation: Operation) -> Iterable[tuple[Expr, ...]]:
         """For each result the dimensions that the weights bring in; such an axis may be sharded."""
-        return ()
+        factors = self.factors(operation)
+        for index, result in enumerate(operation.results):
+            if isinstance(result.type, TensorType):
+                own = factors.produced(index)
+                yield tuple(dim for factor, dim in zip(factors.results[index], result.type.dims, strict=True) if factor in own)
 
     def contracted(self, operation: Operation) -> tuple[Expr, ...]:
-        """The dimensions of the operand that are summed over: sharded, the result is a partial sum."""
-        return ()
+        """The dimensions of operands that are summed over: sharded, the result is a partial sum."""
+        factors = self.factors(operation)
+        summed = factors.contracted()
+        return tuple(
+            dim
+            for tensor, value in zip(factors.operands, operation.operands, strict=True)
+            if isinstance(value.type, TensorType)
+            for factor, dim in zip(tensor, value.type.dims, strict=True)
+            if factor in summed
+        )
 
     def weight_types(self, local: Local) -> tuple[TensorType, ...]:
         """The weights, each a tensor with the shards of the dimensions that it shares with operands and results."""
-        return ()
+        found = self.equation(frozenset(name for name, _ in local.settings))
+        if not found.weights:
+            return ()
+        factors = found.factors(*(tuple(len(type.dims) for type in types) for types in (local.operands, local.results)))
+        return tuple(weight_type(weight, factors, local.operands, local.results) for weights in factors.weights for weight in weights)
 
     def weights(self, local: Local) -> Expr:
         """`w`: the number of weights on one rank."""
@@ -156,6 +197,8 @@ class ModelOperation(OperationDeclaration):
 class Elementwise(ModelOperation):
     """An operation whose result has the shape of its operands."""
 
+    tensors = "b s F* -> b s F*"
+
     def infer(self, operation: Operation) -> list[Any]:
         types = [tensor_type(operation, v) for v in operation.operands]
         for other in types[1:]:
@@ -185,6 +228,10 @@ class Expression(Property):
 def model_syntax(*parts: Any, operands: int = 1) -> tuple[Any, ...]:
     """`NAME "layer" %a, ... parts... [-> type]`"""
     return (Text("layer"), Operands(operands, operands), *parts, ResultTypes("->", inferred=True))
+
+
+def _ranks(values: Iterable[Value]) -> tuple[int, ...]:
+    return tuple(len(value.type.dims) if isinstance(value.type, TensorType) else 0 for value in values)
 
 
 def layer_of(operation: Operation) -> str:

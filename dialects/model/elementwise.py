@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 
-from bpir.dialects.model.base import Elementwise, Local, model_syntax, tensor_type
+from bpir.dialects.model.base import Elementwise, Local, model_syntax
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation
 
 
 @attrs.frozen
@@ -178,7 +175,6 @@ class Softmax(Counted):
     name = "model.softmax"
     syntax = model_syntax()
     capabilities = ("softmax",)
+    tensors = "b s F* l -> b s F* l"
+    needs_whole = "l"
     gradient_reads = ("result 0",)
-
-    def whole(self, operation: Operation) -> Iterable[Expr]:
-        return (tensor_type(operation, operation.operands[0]).dims[-1],)

@@ -7,18 +7,17 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
+from bpir.dialects.bp import ExprAttr, shape_text, tensor
 from bpir.dialects.model.base import (
-    TOKEN_RANK,
     Local,
     ModelOperation,
-    feature_dims,
     features,
     model_syntax,
     tensor_type,
     token_dims,
     tokens,
 )
+from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.declaration import Fragment, Piece
 from bpir.ir.expression import ZERO, Expr, total
@@ -80,30 +79,15 @@ class Linear(ModelOperation):
     required = ("layer", "features")
     optional = ("bias",)
     capabilities = ("matrix_multiply",)
-    brings_axes = True
+    tensors = "b s K*; K* N* -> b s N*"
     weight_gradient_reads = ("operand 0",)
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
         return [tensor((*token_dims(type), *shape), type.element) for shape in shapes_of(operation.properties.get("features"))]
 
-    def produced(self, operation: Operation) -> Iterable[tuple[Expr, ...]]:
-        return shapes_of(operation.properties.get("features"))
-
-    def contracted(self, operation: Operation) -> tuple[Expr, ...]:
-        return feature_dims(tensor_type(operation, operation.operands[0]))
-
-    def weight_types(self, local: Local) -> tuple[TensorType, ...]:
-        operand = local.operands[0]
-        biased = local.says("bias")
-        found = []
-        for result in local.results:
-            dims = (*feature_dims(operand), *feature_dims(result))
-            axes = (*operand.axes[TOKEN_RANK:], *result.axes[TOKEN_RANK:])
-            found.append(TensorType(dims, axes, operand.element, ()))
-            if biased:
-                found.append(TensorType(feature_dims(result), result.axes[TOKEN_RANK:], operand.element, ()))
-        return tuple(found)
+    def equation(self, settings: frozenset[str]) -> Equation:
+        return equation("b s K*; K* N*, N* -> b s N*") if "bias" in settings else super().equation(settings)
 
     def matmul_operations(self, local: Local) -> Expr:
         produced = total(features(result) for result in local.results)

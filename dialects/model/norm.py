@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
-from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Local, feature_dims, features, model_syntax, tensor_type
+from bpir.dialects.model.base import Elementwise, Local, features, model_syntax
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation
 
 
 class Normalization(Elementwise):
@@ -17,17 +14,10 @@ class Normalization(Elementwise):
     per_element: ClassVar[int]
     gradient_per_element: ClassVar[int]
     weight_gradient_per_element: ClassVar[int]
-    vectors: ClassVar[int]
+    needs_whole = "H*"
     gradient_reads = ("operand 0",)
     weight_gradient_reads = ("operand 0",)
     capabilities = ("normalization",)
-
-    def whole(self, operation: Operation) -> Iterable[Expr]:
-        return feature_dims(tensor_type(operation, operation.operands[0]))
-
-    def weight_types(self, local: Local) -> tuple[TensorType, ...]:
-        operand = local.operands[0]
-        return (TensorType(feature_dims(operand), operand.axes[TOKEN_RANK:], operand.element, ()),) * self.vectors
 
     def operations(self, local: Local) -> Expr:
         return self.per_element * local.operands[0].elements
@@ -64,7 +54,7 @@ class LayerNorm(Normalization):
     per_element = 9
     gradient_per_element = 14
     weight_gradient_per_element = 7
-    vectors = 2
+    tensors = "b s H*; H*, H* -> b s H*"
 
 
 class RmsNorm(Normalization):
@@ -88,4 +78,4 @@ class RmsNorm(Normalization):
     per_element = 4
     gradient_per_element = 8
     weight_gradient_per_element = 3
-    vectors = 1
+    tensors = "b s H*; H* -> b s H*"
