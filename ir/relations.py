@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from operator import ge, gt
 from typing import Any
 
 import attrs
@@ -22,16 +23,9 @@ from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
-from bpir.ir.relations_proof import (
-    by_floors,
-    equal_by_cases,
-    equal_by_sympy,
-    has_nodes,
-    is_integral,
-    is_nonnegative,
-    simplify,
-    sympy_can_judge,
-)
+from bpir.ir.prover.integers import is_integral
+from bpir.ir.prover.order import is_nonnegative as is_nonnegative_by_refutation
+from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, simplify
 from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
 from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
@@ -142,17 +136,23 @@ class Facts:
             left, right = self._simplified(left), self._simplified(right)
             if left is right or self._by_floors(left) is self._by_floors(right):
                 return proved("normal form", under)
-        nodes = has_nodes(left, right)
-        for limit in (_QUICK, None) if nodes else (None,):
-            witness = self._witness(lambda values: a.evaluate(values) != b.evaluate(values), a, b, limit=limit)
-            if witness is not None:
-                return refuted(witness, self._values_text(a, b, witness))
-            if limit and _shows(lambda: equal_by_cases(left, right)):
-                return proved("cases of max and min", under)
-        if nodes and _shows(lambda: equal_by_sympy(left, right)):
-            return proved("sympy", under)
-        tried = ("cases of max and min", *(("sympy",) if sympy_can_judge(left, right) else ())) if nodes else ()
-        return unknown("the normal forms differ, and no witness was found", "normal form", *tried)
+        false_at: Callable[[Mapping[str, int]], bool] = lambda values: a.evaluate(values) != b.evaluate(values)  # noqa: E731
+        witness = self._witness(false_at, a, b, limit=_QUICK)
+        if witness is None and has_nodes(left, right) and _shows(lambda: equal_by_cases(left, right)):
+            return proved("cases of max and min", under)
+        if witness is None and self._never_differ(left, right):
+            return proved("signs", under)
+        witness = witness or self._witness(false_at, a, b)
+        if witness is not None:
+            return refuted(witness, self._values_text(a, b, witness))
+        tried = ("cases of max and min",) if has_nodes(left, right) else ()
+        return unknown("the normal forms differ, and no witness was found", "normal form", *tried, "signs")
+
+    def _never_differ(self, left: Expr, right: Expr) -> bool:
+        """Whether neither side is seen to be ever less than the other."""
+        return _shows(lambda: is_nonnegative_by_refutation(self._system, left - right)) and _shows(
+            lambda: is_nonnegative_by_refutation(self._system, right - left)
+        )
 
     def greater(self, a: Expr, b: Expr) -> Verdict:
         """Whether `a > b`."""
@@ -207,11 +207,12 @@ class Facts:
         shown = _shows(lambda: is_nonnegative(self._system, difference, strict))
         if shown or _shows(lambda: is_nonnegative(self._system, by_floors(difference), strict)):
             return proved("signs", under)
-        if strict:
-            false_at: Callable[[Mapping[str, int]], bool] = lambda v: a.evaluate(v) <= b.evaluate(v)  # noqa: E731
-        else:
-            false_at = lambda v: a.evaluate(v) < b.evaluate(v)  # noqa: E731
-        witness = self._witness(false_at, a, b)
+        holds = gt if strict else ge
+        false_at: Callable[[Mapping[str, int]], bool] = lambda v: not holds(a.evaluate(v), b.evaluate(v))  # noqa: E731
+        witness = self._witness(false_at, a, b, limit=_QUICK)
+        if witness is None and _shows(lambda: is_nonnegative_by_refutation(self._system, difference, strict)):
+            return proved("signs", under)
+        witness = witness or self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
         return unknown("the signs of the coefficients do not show it, and no witness was found", "signs")

@@ -4,83 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import product as grid
-from math import prod
 
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, rounded
-from bpir.ir.expression_atoms import Atom, Monomial, power, product
-from bpir.ir.expression_bounds import integral, nonnegative, positive, whole
+from bpir.ir.expression_atoms import Atom, power, product
+from bpir.ir.expression_bounds import integral, nonnegative, positive
 from bpir.ir.expression_core import intern, normal
 from bpir.ir.expression_fraction import divide, leading, primitive
 from bpir.ir.expression_values import Substitution, nodes_of
+from bpir.ir.prover.integers import is_integral, is_term_integral
 from bpir.ir.relations_system import System, with_fresh_excess
 
 _BRANCHES = 64  # cases of one case split
-_INTEGER_POINTS = 2_000  # points at which a polynomial with fractional coefficients is tried
-_FACT_FACTORS = 4  # divisor facts that one term may use
 _BOUND_STEPS = 2  # multiples of bounds that are taken away one after the other
 _BOUND_TERMS = 20  # terms of what they are taken away from
-SYMPY_SIZE = 60  # factors and terms that sympy is asked about
-SYMPY_ARGUMENTS = 4  # arguments of each max and min in them
 
 
 def has_nodes(*exprs: Expr) -> bool:
     return any(expr.depth for expr in exprs)
-
-
-# Integers
-
-
-def is_integral(system: System, expr: Expr) -> bool:
-    """Whether every value is an integer."""
-    if integral(expr):
-        return True
-    if expr.denominator is not None:
-        return False
-    rest = {m: c for m, c in expr.terms.items() if not _term_integral(system, m, c)}
-    return not rest or _integer_valued(intern(rest))
-
-
-def _term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
-    """Whether one term is an integer, by the divisor facts: `B*h*d/t` where `h*d/t` is one."""
-    return _matches(system, m, c, _FACT_FACTORS)
-
-
-def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
-    if c.denominator == 1 and whole(m):
-        return True
-    if not left:
-        return False
-    lacking = {atom for atom, n in m.factors if n < 0}
-    for fact in system.whole:
-        if len(fact.terms) != 1 or fact.denominator is not None:
-            continue
-        ((n, d),) = fact.terms.items()
-        useful = any(k < 0 and atom in lacking for atom, k in n.factors) or (d.denominator != 1 and c.denominator != 1)
-        if useful and _matches(system, product(m, power(n, -1)), Fraction(c) / d, left - 1):
-            return True
-    return False
-
-
-def _integer_valued(expr: Expr) -> bool:
-    """Whether a polynomial with fractional coefficients has integer values only (`x*(x + 1)/2`): complete for symbols.
-
-    It has if it has on the grid of 0..degree in each atom (Newton's interpolation has integer coefficients there).
-    """
-    degrees: dict[Atom, int] = {}
-    for m in expr.terms:
-        for atom, n in m.factors:
-            if n < 0 or not atom.integral:
-                return False
-            degrees[atom] = max(degrees.get(atom, 0), n)
-    if prod(n + 1 for n in degrees.values()) * len(expr.terms) > _INTEGER_POINTS:
-        return False
-    for point in grid(*(range(n + 1) for n in degrees.values())):
-        values = dict(zip(degrees, point, strict=True))
-        value = sum((c * prod(values[a] ** n for a, n in m.factors) for m, c in expr.terms.items()), Fraction(0))
-        if value.denominator != 1:
-            return False
-    return True
 
 
 # Nodes
@@ -113,7 +53,7 @@ def _decided(system: System, atom: Atom) -> Expr | None:
         return quotient
     if quotient.denominator is not None:
         return None
-    whole = intern({m: c for m, c in quotient.terms.items() if _term_integral(system, m, c)})
+    whole = intern({m: c for m, c in quotient.terms.items() if is_term_integral(system, m, c)})
     if whole is ZERO:
         return None
     return whole + Substitution({}).rebuild(atom, (quotient - whole, ONE))
@@ -327,21 +267,3 @@ def _direction(expr: Expr, node: Atom) -> int:
             elif node in nodes_of(*atom.arguments):
                 return 0
     return signs.pop() if len(signs) == 1 else 0
-
-
-# sympy
-
-
-def sympy_can_judge(a: Expr, b: Expr) -> bool:
-    """Whether the question is small enough for sympy."""
-    nodes = nodes_of(a, b)
-    return a.size + b.size <= SYMPY_SIZE and all(len(n.arguments) <= SYMPY_ARGUMENTS for n in nodes) and len(nodes) <= 6
-
-
-def equal_by_sympy(a: Expr, b: Expr) -> bool:
-    """Whether sympy sees that both are equal; False where it does not, or where the question is too large for it."""
-    if not sympy_can_judge(a, b):
-        return False
-    from bpir.ir.sympy_bridge import is_zero
-
-    return is_zero(a - b)

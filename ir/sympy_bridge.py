@@ -1,10 +1,14 @@
 """Expressions as sympy's, and back. Importing this module imports sympy (0.3 s): do so where it is needed.
 
-Text never reaches sympy: both directions build objects. Symbols are sympy's with `integer=True, positive=True`.
+Text never reaches sympy: both directions build objects. Symbols are sympy's with `integer=True, positive=True`. A `max`,
+`min`, `ceildiv` or `floordiv` is a function that sympy knows nothing about, `sympy.Function("max")(x, y)`, because
+sympy 1.14 evaluates its own Max, Min, floor and ceiling wrongly: `Max(3, 3/Max(b, t))` becomes `3/Max(b, t)`. For the same
+reason no answer of a proof rests on sympy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -24,11 +28,16 @@ from bpir.ir.expression import (
 )
 from bpir.ir.expression_atoms import Atom, Monomial
 
+NODES: dict[str, Any] = {name: sympy.Function(name) for name in ("max", "min", "ceildiv", "floordiv")}
+"""The functions that stand for nodes, opaque to sympy."""
+
+_BUILDERS: dict[str, Callable[..., Expr]] = {"max": maximum, "min": minimum, "ceildiv": ceildiv, "floordiv": floordiv}
+_WITH_ARGUMENTS: Any = (sympy.Add, sympy.Mul, sympy.Pow, *NODES.values())
+_WRONG = {sympy.Max: "max", sympy.Min: "min", sympy.ceiling: "ceildiv", sympy.floor: "floordiv"}
+
 
 def to_sympy(expr: Expr) -> Any:
-    """The same expression in sympy: `max` as Max, `min` as Min, `floordiv` as floor, `ceildiv` as ceiling of the
-    quotient.
-    """
+    """The same expression in sympy, each `max`, `min`, `ceildiv` and `floordiv` as the function of `NODES`."""
     known: dict[Atom, Any] = {}
     return _outward(expr, known)
 
@@ -50,21 +59,15 @@ def _term(m: Monomial, c: int | Fraction, known: dict[Atom, Any]) -> Any:
 def _atom(atom: Atom, known: dict[Atom, Any]) -> Any:
     if atom.kind == "symbol":
         return sympy.Symbol(atom.text, integer=True, positive=True)
-    arguments = [_outward(a, known) for a in atom.arguments]
-    if atom.kind == "max":
-        return sympy.Max(*arguments)
-    if atom.kind == "min":
-        return sympy.Min(*arguments)
-    quotient = arguments[0] / arguments[1]
-    return sympy.floor(quotient) if atom.kind == "floordiv" else sympy.ceiling(quotient)
+    return NODES[atom.kind](*(_outward(a, known) for a in atom.arguments))
 
 
 def from_sympy(value: Any) -> Expr:
     """The expression that a sympy object says; its symbols are taken for positive integers, whatever they assume.
 
     Raises:
-        ExpressionError: a float, an unknown function, a power that is not an integer, or anything else not of the
-        language.
+        ExpressionError: a float, an unknown function, a power that is not an integer, one of sympy's own Max, Min, floor and
+        ceiling (which it may have evaluated wrongly before), or anything else not of the language.
     """
     if not isinstance(value, sympy.Basic):
         raise ExpressionError(f"{value!r} is not a sympy expression")
@@ -76,7 +79,7 @@ def from_sympy(value: Any) -> Expr:
             continue
         if not ready:
             stack.append((node, True))
-            if isinstance(node, (sympy.Add, sympy.Mul, sympy.Pow, sympy.Max, sympy.Min, sympy.floor, sympy.ceiling)):
+            if isinstance(node, _WITH_ARGUMENTS):
                 stack.extend((argument, False) for argument in node.args)
             continue
         done[node] = _inward(node, done)
@@ -102,18 +105,16 @@ def _inward(node: Any, done: dict[Any, Expr]) -> Expr:
         for argument in node.args:
             product = product * done[argument]
         return product
-    if isinstance(node, sympy.Max):
-        return maximum(*(done[a] for a in sorted(node.args, key=lambda a: done[a].text)))
-    if isinstance(node, sympy.Min):
-        return minimum(*(done[a] for a in sorted(node.args, key=lambda a: done[a].text)))
-    if isinstance(node, sympy.floor):
-        return floordiv(done[node.args[0]], 1)
-    if isinstance(node, sympy.ceiling):
-        return ceildiv(done[node.args[0]], 1)
+    if type(node) in _WRONG:
+        function = _WRONG[type(node)]
+        raise ExpressionError(f"sympy's {type(node).__name__} evaluates wrongly: use sympy.Function('{function}'), which is opaque to it")
+    for name, opaque in NODES.items():
+        if isinstance(node, opaque):
+            return _node(name, [done[a] for a in node.args])
     raise ExpressionError(f"{type(node).__name__} is not part of the language of expressions")
 
 
-def is_zero(difference: Expr) -> bool:
-    """Whether sympy sees that the expression is zero for all positive integers; False where it does not."""
-    found = sympy.expand(to_sympy(difference))
-    return bool(found is sympy.S.Zero)
+def _node(name: str, arguments: list[Expr]) -> Expr:
+    if name in ("ceildiv", "floordiv") and len(arguments) != 2:
+        raise ExpressionError(f"{name} has two arguments, not {len(arguments)}")
+    return _BUILDERS[name](*arguments)

@@ -22,8 +22,8 @@ def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
 class Verdict:
     """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided.
 
-    `methods` are what a proof went by, or what was tried in vain: `normal form`, `cases of max and min`, `sympy`, `signs`, `divisors`,
-    `declared`. The reason says it in words.
+    `methods` are what a proof went by, or what was tried in vain: `normal form`, `cases of max and min`, `signs`,
+    `divisors`, `declared`. The reason says it in words.
     """
 
     answer: Answer

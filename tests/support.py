@@ -24,7 +24,7 @@ EXAMPLES = tuple(sorted(path.stem for path in (ROOT / "examples").glob("*.bpir")
 """The examples of inference; those of training end in `_training`."""
 DATA = Path(__file__).parent / "data"
 
-UNDECIDED = "max(3*B*S*c - B**3 - S**3 - c**3, 0)"
+UNDECIDED = "max(3*(B*S*c)**2 - B**6 - S**4*c**2 - S**2*c**4, 0)"
 """Zero for all numbers (the geometric mean is not above the arithmetic one), which no proof here finds."""
 
 _LABEL = re.compile(r"\[([a-z][a-z-]*\.[A-Z]\d+)\]")

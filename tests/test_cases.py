@@ -37,7 +37,6 @@ PENDING = {
     "time-hang_sums6": "relations",
     "time-hang_sums10": "relations",
     "time-maxes": "relations",
-    "false-proof": "prover",
     "ranks-symbolic": "inference",
     "ranks-two-strategies": "inference",
     "workspace-parallel": "inference",

@@ -19,7 +19,7 @@ from bpir.dialects.plan import expr_of, symbol_of, text_of
 from bpir.ir.expression import Expr, total
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
-from bpir.ir.sympy_bridge import from_sympy, to_sympy
+from bpir.ir.sympy_bridge import NODES, from_sympy, to_sympy
 from bpir.ir.verdict import Answer
 
 b, c, H, F, h, d, e = (sympy.Symbol(name, integer=True, positive=True) for name in ("B", "c", "H", "F", "h", "d", "e"))
@@ -93,12 +93,12 @@ def room(q: Any, t: Any) -> set[Any]:
 
 
 def candidates(value: Any) -> tuple[Any, set[Any]]:
-    """A sum with one positive multiple of one Max: what stands beside the Max, and the arguments with the factor taken in."""
+    """A sum with one positive multiple of one maximum: what stands beside it, and the arguments with the factor taken in."""
     value = sympy.expand(value)
-    (maximum,) = value.atoms(sympy.Max)
+    (maximum,) = value.atoms(NODES["max"])
     factor = value.coeff(maximum)
     rest = sympy.expand(value - factor * maximum)
-    assert factor.is_positive and not rest.has(sympy.Max)
+    assert factor.is_positive and not rest.has(NODES["max"])
     return rest, {sympy.expand(factor * argument) for argument in maximum.args}
 
 
@@ -142,7 +142,7 @@ def test_the_workspace_is_a_hidden_temporary_and_the_largest_sharded_result(phas
 def test_the_workspace_has_the_seed_form_where_hidden_is_heads_times_head_size(phase: str, degree: str) -> None:
     case = derive(phase, degree, "H = h * d")
     q, t = case.q, case.t
-    expected = b * q * H * e + e * sympy.Max(3 * b * q * H / t, b * (h / t) * q * c, b * q * F / t)
+    expected = b * q * H * e + e * NODES["max"](3 * b * q * H / t, b * (h / t) * q * c, b * q * F / t)
     found = case.bytes("workspace")
     assert symbol_table(case.plan).declared_facts.equal(found, from_sympy(expected)).answer is Answer.PROVED
     assert candidates(to_sympy(found).subs(H, h * d)) == candidates(expected.subs(H, h * d))

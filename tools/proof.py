@@ -22,7 +22,6 @@ WIDTH = 100
 METHODS = {
     "normal form": "equal normal forms",
     "cases of max and min": "cases of max and min",
-    "sympy": "sympy",
     "signs": "signs of the coefficients",
     "divisors": "divisibility",
 }

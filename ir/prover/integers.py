@@ -1,0 +1,147 @@
+"""Whether an expression is an integer: by its form, by divisor facts, and by sums of multiples of such facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from itertools import product as grid
+from math import lcm, prod
+
+from bpir.ir.expression import Expr
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, power, product
+from bpir.ir.expression_bounds import integral, whole
+from bpir.ir.expression_core import Terms, intern
+from bpir.ir.expression_fraction import divide
+from bpir.ir.relations_system import System
+
+_INTEGER_POINTS = 2_000  # points at which a polynomial with fractional coefficients is tried
+_FACT_FACTORS = 4  # divisor facts that one term may use
+_FACTS = 8  # divisor facts whose products are used, too
+_MULTIPLES = 40  # multiples of divisor facts in one sum
+_TERMS = 40  # of an expression that such a sum may be
+
+Key = tuple[Monomial, Expr | None]  # a monomial over a denominator
+Vector = dict[Key, int]
+
+
+def is_integral(system: System, expr: Expr) -> bool:
+    """Whether every value is an integer."""
+    if integral(expr):
+        return True
+    if expr.denominator is None:
+        rest = {m: c for m, c in expr.terms.items() if not is_term_integral(system, m, c)}
+        if not rest or _integer_valued(intern(rest)):
+            return True
+    return _is_sum_of_multiples(system.whole, expr)
+
+
+def is_term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
+    """Whether one term is an integer, by the divisor facts: `B*h*d/t` where `h*d/t` is one."""
+    return _matches(system, m, c, _FACT_FACTORS)
+
+
+def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
+    if c.denominator == 1 and whole(m):
+        return True
+    if not left:
+        return False
+    lacking = {atom for atom, n in m.factors if n < 0}
+    for fact in system.whole:
+        if len(fact.terms) != 1 or fact.denominator is not None:
+            continue
+        ((n, d),) = fact.terms.items()
+        useful = any(k < 0 and atom in lacking for atom, k in n.factors) or (d.denominator != 1 and c.denominator != 1)
+        if useful and _matches(system, product(m, power(n, -1)), Fraction(c) / d, left - 1):
+            return True
+    return False
+
+
+def _integer_valued(expr: Expr) -> bool:
+    """Whether a polynomial with fractional coefficients has integer values only (`x*(x + 1)/2`): complete for symbols.
+
+    It has if it has on the grid of 0..degree in each atom (Newton's interpolation has integer coefficients there).
+    """
+    degrees: dict[Atom, int] = {}
+    for m in expr.terms:
+        for atom, n in m.factors:
+            if n < 0 or not atom.integral:
+                return False
+            degrees[atom] = max(degrees.get(atom, 0), n)
+    if prod(n + 1 for n in degrees.values()) * len(expr.terms) > _INTEGER_POINTS:
+        return False
+    for point in grid(*(range(n + 1) for n in degrees.values())):
+        values = dict(zip(degrees, point, strict=True))
+        value = sum((c * prod(values[a] ** n for a, n in m.factors) for m, c in expr.terms.items()), Fraction(0))
+        if value.denominator != 1:
+            return False
+    return True
+
+
+# Sums of multiples: `c | b` where `c | a` and `c | a + b`
+
+
+def _is_sum_of_multiples(facts: Sequence[Expr], expr: Expr) -> bool:
+    """Whether the expression is an integer plus a sum of integral multiples of integers, and of products of two of them."""
+    target = _open(expr)
+    if not facts or len(target) > _TERMS:
+        return False
+    known = [fact for fact in facts if set(fact.symbols) & set(expr.symbols)][:_FACTS]
+    products = [a * b for a, b in combinations_with_replacement(known, 2)]
+    multiples = [_open(fact * intern({w: 1})) for fact, w in _multiples([*known, *products], target)]
+    keys = list(dict.fromkeys(key for terms in (target, *multiples) for key in terms))
+    scale = lcm(*(c.denominator for terms in (target, *multiples) for c in terms.values()))
+    vectors = [{key: int(c * scale) for key, c in terms.items()} for terms in multiples]
+    vectors += [{key: scale} for key in keys if key[1] is None and whole(key[0])]
+    return _in_lattice({key: int(c * scale) for key, c in target.items()}, vectors, keys)
+
+
+def _open(expr: Expr) -> dict[Key, int | Fraction]:
+    """The terms of the expression that its form does not show to be integers, by their monomials and denominators."""
+    below = expr.denominator
+    terms = expr.terms
+    if below is not None and all(n > 0 for m in terms for _, n in m.factors):
+        quotient, _ = divide(terms, below.terms)
+        kept: Terms = {m: c for m, c in quotient.items() if type(c) is int and whole(m)}
+        terms = (expr - intern(kept)).terms
+    return {(m, below): c for m, c in terms.items() if below is not None or type(c) is not int or not whole(m)}
+
+
+def _multiples(facts: Sequence[Expr], target: dict[Key, int | Fraction]) -> Iterator[tuple[Expr, Monomial]]:
+    """Facts, and integral monomials that make a term of the fact one of the target."""
+    seen: set[tuple[Expr, Monomial]] = set()
+    for fact in facts:
+        factors = [product(m, power(n, -1)) for m, below in target for n in fact.terms if below is fact.denominator]
+        for factor in (UNIT, *factors):
+            if whole(factor) and (fact, factor) not in seen and len(seen) < _MULTIPLES:
+                seen.add((fact, factor))
+                yield fact, factor
+
+
+def _in_lattice(target: Vector, vectors: list[Vector], keys: Sequence[Key]) -> bool:
+    """Whether the target is a sum of integral multiples of the vectors: one key after the other is eliminated."""
+    for key in keys:
+        holding = [v for v in vectors if key in v]
+        vectors = [v for v in vectors if key not in v]
+        while len(holding) > 1:  # Euclid's algorithm on the key
+            holding.sort(key=lambda v: abs(v[key]))
+            least, *others = holding
+            others = [_less(v, least, v[key] // least[key]) for v in others]
+            vectors += [v for v in others if v and key not in v]
+            holding = [least, *(v for v in others if key in v)]
+        if key in target:
+            if not holding or target[key] % holding[0][key]:
+                return False
+            target = _less(target, holding[0], target[key] // holding[0][key])
+    return not target
+
+
+def _less(a: Vector, b: Vector, times: int) -> Vector:
+    result = dict(a)
+    for key, c in b.items():
+        value = result.get(key, 0) - times * c
+        if value:
+            result[key] = value
+        else:
+            result.pop(key, None)
+    return result
