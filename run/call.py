@@ -1,0 +1,97 @@
+"""One execution of an operation: the arrays that it may read, and a meter of what it touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@attrs.define(eq=False)
+class Meter:
+    """What one task touched on one rank.
+
+    Attributes:
+        read: the bytes of each distinct value that was read.
+        written: the bytes written; None if every result is, whole.
+        message: the logical bytes of a collective.
+        weights: the elements of weights that were read, or updated.
+        matmul: operations of matrix products; a multiply-add is 2.
+        scratch: the bytes of what an unfused execution holds besides operands and results.
+    """
+
+    read: dict[Hashable, Fraction] = attrs.field(factory=dict)
+    written: Fraction | None = None
+    message: Fraction = Fraction(0)
+    weights: int = 0
+    matmul: int = 0
+    scratch: Fraction = Fraction(0)
+
+    @property
+    def bytes_read(self) -> Fraction:
+        return sum(self.read.values(), Fraction(0))
+
+
+@attrs.frozen(eq=False)
+class Operand:
+    """An array that a task reads: its value in the text (read twice, it counts once) and the bytes of one element."""
+
+    array: Array
+    key: Hashable = None
+    width: Fraction = Fraction(0)
+
+
+@attrs.define(eq=False)
+class Call:
+    """What an operation's semantics may ask.
+
+    Attributes:
+        operands: the operands of the task; in a gradient dY, then what the gradient reads.
+        weights: the rank's part of each weight.
+        says: the flags of the model operation (`bias`, `transposed`).
+        features: the rank's part of the dimensions that a linear produces.
+        mask: the rank's part of the dropout mask, drawn by global position.
+        step: tells the weights of one step from those of another in the same task.
+        adds_bias: whether this rank adds the bias: one of those that a partial sum is spread over.
+    """
+
+    operands: Sequence[Operand]
+    weights: Sequence[Array] = ()
+    says: frozenset[str] = frozenset()
+    features: tuple[int, ...] = ()
+    mask: Callable[[], Array] | None = None
+    adds_bias: bool = True
+    step: int = 0
+    meter: Meter = attrs.field(factory=Meter)
+
+    def read(self, index: int) -> Array:
+        """An operand, read whole."""
+        operand = self.operands[index]
+        self.meter.read[operand.key if operand.key is not None else index] = operand.array.size * operand.width
+        return operand.array
+
+    def weight(self, index: int) -> Array:
+        """A weight, read whole; its elements are as wide as those of the first operand."""
+        array = self.weights[index]
+        key = ("weight", self.step, index)
+        if key not in self.meter.read:
+            self.meter.weights += array.size
+        self.meter.read[key] = array.size * self.operands[0].width
+        return array
+
+    def matmul(self, left: Array, right: Array) -> Array:
+        """The product of matrices `... x m x k` and `... x k x n`, counted."""
+        result = np.asarray(np.matmul(left, right))
+        self.meter.matmul += 2 * result.size * left.shape[-1]
+        return result
+
+    def drawn_mask(self) -> Array:
+        """The mask of a dropout: True where an element stays."""
+        assert self.mask is not None, "only a dropout draws a mask"
+        return np.asarray(self.mask())

@@ -1,0 +1,181 @@
+"""One whole check: choose numbers, run the model, run the block on its ranks, compare, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import attrs
+
+from bpir.dialects.bind import as_expr, as_word, fields_of
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.parts import mesh_entries
+from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation, top_level
+from bpir.run.directions import largest_deviation
+from bpir.run.graph import graph_of
+from bpir.run.measure import wrong_work
+from bpir.run.memory import Alive, stored_activations
+from bpir.run.mesh import Mesh
+from bpir.run.numbers import Numbers
+from bpir.run.ranks import BlockRun, Model, seeds_of
+from bpir.run.reference import differentiate, draw, evaluate
+from bpir.run.sizes import choose, refuse_large
+
+DEVIATION = 1e-7
+"""What the model's gradients may be off the complex step."""
+INFERENCE = ("prefill", "decode")
+
+
+@attrs.define
+class Outcome:
+    """What the run of one block found.
+
+    Attributes:
+        phases: the name of each part of the run with its largest relative difference.
+        gradients: the largest deviation of the model's own gradients; None in inference.
+        alive: what is alive between tasks, and what the text has for it.
+        bytes_measured: whether bytes were compared; a convention of another program counts them in its own way.
+        against: what speaks against the block.
+    """
+
+    block: str
+    ranks: int
+    numbers: Mapping[str, int]
+    chosen: Mapping[str, int]
+    phases: dict[str, float] = attrs.field(factory=dict)
+    gradients: float | None = None
+    tasks: int = 0
+    bytes_measured: bool = True
+    alive: list[Alive] = attrs.field(factory=list)
+    against: list[Diagnostic] = attrs.field(factory=list)
+
+
+def check(source: Operation, module: Operation, given: Mapping[str, int]) -> list[Outcome]:
+    """Run each block of a `dist` module against its model.
+
+    Raises:
+        DiagnosticError: it can't be run at all: not such modules, no numbers, too large.
+    """
+    blocks = [operation for operation in top_level(module) if operation.name == "dist.block"]
+    if not blocks:
+        raise fail("nothing to run: the module has no dist.block", module.span)
+    chosen = choose(module, source, given)
+    return [_Check(source, module, block, chosen.numbers, chosen.chosen).run() for block in blocks]
+
+
+class _Check:
+    """The check of one block."""
+
+    def __init__(self, source: Operation, module: Operation, block: Operation, numbers: Numbers, chosen: Mapping[str, int]) -> None:
+        self.module, self.block, self.numbers = module, block, numbers
+        self.model_block = _named(source, "model.block", dist.text_of(block, "source"), block)
+        phases = {dist.text_of(task, "phase") for task in block.body} - {""}
+        self.inference = next((phase for phase in INFERENCE if phase in phases), "")
+        mesh = _named(module, "dist.mesh", _reference(block, "mesh"), block)
+        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh_entries(mesh.properties.get("axes"))})
+        self.strategy = _fields(module, block, "strategy")
+        self.workload = _fields(module, block, "workload")
+        self.outcome = Outcome(dist.text_of(block, "sym_name"), len(self.mesh.ranks), numbers.values, chosen)
+
+    def run(self) -> Outcome:
+        refuse_large(self.block, self.numbers, len(self.mesh.ranks))
+        outcome, model = self.outcome, self._model()
+        run = BlockRun(self.block, self.mesh, self.numbers, model, self._shards(), as_word(self.strategy.get("master_copy")) != "false")
+        try:
+            run.run()
+        except DiagnosticError as failure:
+            outcome.against += failure.diagnostics
+        if self.inference:
+            outcome.phases = {self.inference: run.largest["forward"]}
+        else:
+            outcome.phases = run.largest
+            self._own_gradients(model)
+        outcome.bytes_measured = as_word(self.strategy.get("convention")) in (None, "standard")
+        fused = as_word(self.strategy.get("fused_activation")) == "true"
+        outcome.tasks = len(run.meters)
+        outcome.against += wrong_work(run.meters, self.numbers, fused, outcome.bytes_measured)
+        if not self.inference and outcome.bytes_measured and not outcome.against:
+            outcome.alive, against = stored_activations(self.block, len(model.inputs), run.arrays, self.numbers)
+            outcome.against += against
+        return outcome
+
+    def _shards(self) -> Fraction:
+        sharded = as_word(self.strategy.get("optimizer_sharding")) == "true"
+        degree = as_expr(self.strategy.get("data"))
+        return self.numbers.fraction(degree) if sharded and degree is not None else Fraction(1)
+
+    def _own_gradients(self, model: Model) -> None:
+        assert model.gradients is not None
+        worst, place = largest_deviation(model.graph, model.inputs, model.values, model.seeds, model.gradients)
+        self.outcome.gradients = worst
+        if worst > DEVIATION:
+            message = f"the model's own gradient of {place} deviates from the complex step by {worst:.2g}: the semantics are wrong"
+            self.outcome.against.append(error(message, self.model_block.span))
+
+    # --- the model in numbers
+
+    def _model(self) -> Model:
+        values, context = self._model_numbers()
+        graph = graph_of(self.model_block, values.size, not self.inference)
+        arguments = self.model_block.regions[0].blocks[0].arguments
+        shapes = [tuple(map(values.size, a.type.dims)) for a in arguments if isinstance(a.type, TensorType)]
+        inputs = [draw(f"input {i}", shape) for i, shape in enumerate(shapes)]
+        found = evaluate(graph, inputs, {}, context)
+        if self.inference:
+            return Model(graph, inputs, [], found, None)
+        seeds = seeds_of(graph, found)
+        return Model(graph, inputs, seeds, found, differentiate(graph, found, seeds))
+
+    def _model_numbers(self) -> tuple[Numbers, int]:
+        """The numbers of the model's symbols, and how many tokens are visible: a workload may give an axis another size below the model."""
+        values = dict(self.numbers.values)
+        changed: dict[str, int] = {}
+        ours, theirs = (b.regions[0].blocks[0].arguments for b in (self.model_block, self.block))
+        token: int | None = None
+        for ours_value, theirs_value in zip(ours, theirs, strict=False):
+            mine, other = ours_value.type, theirs_value.type
+            if not isinstance(mine, TensorType) or not isinstance(other, TensorType) or len(mine.dims) != len(other.dims):
+                raise fail(f"the block reads {other.text}, the model {mine.text}", self.block.span)
+            for index, (dim, image) in enumerate(zip(mine.dims, other.dims, strict=True)):
+                size = self.numbers.size(image)
+                if dim.symbols == (dim.text,):
+                    if changed.setdefault(dim.text, size) != size:
+                        raise fail(f"'{dim.text}' of the model is {changed[dim.text]} and {size} in the block", self.block.span)
+                elif self.numbers.size(dim) != size:
+                    raise fail(f"a dimension of {dim.text} of the model is {size} in the block", self.block.span)
+                token = size if index == 1 and token is None else token
+        values.update(changed)
+        named = next((o.properties["context"] for o in self.model_block.body if isinstance(o.properties.get("context"), ExprAttr)), None)
+        context = token or 1
+        wanted: Expr | None = as_expr(self.workload.get("context")) if self.inference else None
+        if self.inference and wanted is None and isinstance(named, ExprAttr):
+            wanted = named.expr
+        if wanted is not None:
+            context = self.numbers.size(wanted)
+        if isinstance(named, ExprAttr) and named.expr.symbols == (named.expr.text,) and named.expr.text not in changed:
+            values[named.expr.text] = context
+        return Numbers(values), context
+
+
+def _named(module: Operation, kind: str, name: str, reader: Operation) -> Operation:
+    for operation in top_level(module):
+        if operation.name == kind and dist.text_of(operation, "sym_name") == name:
+            return operation
+    raise fail(f"'{dist.text_of(reader, 'sym_name')}' can't run: there is no {kind} '{name}'", reader.span)
+
+
+def _reference(operation: Operation, name: str) -> str:
+    value = operation.properties.get(name)
+    return value.text.lstrip("@") if isinstance(value, SymbolRefAttr) else ""
+
+
+def _fields(module: Operation, block: Operation, kind: str) -> dict[str, Attribute]:
+    name = _reference(block, kind)
+    return fields_of(_named(module, f"bind.{kind}", name, block)) if name else {}
+
+
+__all__ = ["Outcome", "check"]

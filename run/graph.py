@@ -1,0 +1,172 @@
+"""A block of a model as steps that run one after the other, each an operation of the table of semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.diagnostic import Span, fail
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation, Value
+from bpir.run.operations import SEMANTICS
+
+
+@attrs.frozen(eq=False)
+class Node:
+    """One operation of a model, in numbers.
+
+    Attributes:
+        operands: values, by number.
+        says, words, sizes: its flags, words and expressions.
+        shapes: of a linear, the dimensions that each result gets.
+        new_tokens: whether the second operand has the tokens of the block's first input: in inference the new ones.
+        roles: what each result is read as (`query`), empty if as nothing that has a name.
+    """
+
+    kind: str
+    layer: str
+    operands: tuple[int, ...]
+    says: frozenset[str]
+    words: Mapping[str, str]
+    sizes: Mapping[str, int]
+    shapes: tuple[tuple[int, ...], ...]
+    roles: tuple[str, ...]
+    new_tokens: bool
+    span: Span | None
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """One operation that a task may do.
+
+    Attributes:
+        layer: that of the model operation that it comes from; `part` names the step where that falls apart.
+        features: of a linear, the dimensions that it produces.
+    """
+
+    index: int
+    kind: str
+    layer: str
+    part: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    says: frozenset[str]
+    features: tuple[int, ...]
+    span: Span | None
+
+    @property
+    def name(self) -> str:
+        """Tells its random numbers from those of other steps."""
+        return f"{self.layer}/{self.part}"
+
+
+@attrs.define(eq=False)
+class Builder:
+    """Collects the steps of a block."""
+
+    training: bool
+    steps: list[Step] = attrs.field(factory=list)
+    values: int = 0
+    makers: dict[int, str] = attrs.field(factory=dict)
+
+    def new_value(self) -> int:
+        self.values += 1
+        return self.values - 1
+
+    def maker(self, value: int) -> str:
+        """The kind of the step that makes a value; empty for an input."""
+        return self.makers.get(value, "")
+
+    def step(
+        self,
+        kind: str,
+        node: Node,
+        operands: tuple[int, ...],
+        part: str = "",
+        says: frozenset[str] | None = None,
+        features: tuple[int, ...] = (),
+        results: int = 1,
+    ) -> int:
+        """Add a step; returns its first result."""
+        made = tuple(self.new_value() for _ in range(results))
+        self.makers.update(dict.fromkeys(made, kind))
+        flags = node.says if says is None else says
+        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span))
+        return made[0]
+
+    def append(self, node: Node, key: int, value: int) -> list[int]:
+        """Add the step that puts new K and V into the cache; returns all that is visible."""
+        part = "" if node.kind == "kv_append" else "kv_append"
+        first = self.step("kv_append", node, (key, value), part, results=2)
+        return [first, first + 1]
+
+
+@attrs.frozen(eq=False)
+class Graph:
+    """The steps of a block, and which values are its inputs and results; the values are numbered in order."""
+
+    steps: tuple[Step, ...]
+    inputs: tuple[int, ...]
+    results: tuple[int, ...]
+    training: bool
+
+
+def graph_of(block: Operation, number: Callable[[Expr], int], training: bool) -> Graph:
+    """The steps of a `model.block`.
+
+    Raises:
+        DiagnosticError: an operation has no semantics, or a size is no positive integer.
+    """
+    builder = Builder(training)
+    values: dict[Value, int] = {argument: builder.new_value() for argument in block.regions[0].blocks[0].arguments}
+    inputs = tuple(values.values())
+    results: tuple[int, ...] = ()
+    for operation in block.body:
+        kind = operation.name.partition(".")[2]
+        operands = tuple(values[v] for v in operation.operands)
+        if kind == "return":
+            results = operands
+            continue
+        if kind not in SEMANTICS:
+            raise fail(f"'{operation.name}' can't run: no semantics says what it computes", operation.span)
+        node = _node(operation, kind, operands, block, number)
+        values.update(zip(operation.results, SEMANTICS[kind].expand(builder, node), strict=True))
+    return Graph(tuple(builder.steps), inputs, results, training)
+
+
+def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Operation, number: Callable[[Expr], int]) -> Node:
+    says, words, sizes = set(), {}, {}
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, UnitAttr):
+            says.add(name)
+        elif isinstance(attribute, StringAttr):
+            words[name] = attribute.value
+        elif isinstance(attribute, ExprAttr):
+            sizes[name] = number(attribute.expr)
+    shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation.properties.get("features")))
+    if not shapes and kind == "transformer_block":
+        type = operation.operands[0].type
+        assert isinstance(type, TensorType)
+        shapes = (tuple(map(number, type.dims[2:])),)
+    roles = tuple(_role(value, block) for value in operation.results)
+    tokens = [
+        v.type.dims[1] for v in (*block.regions[0].blocks[0].arguments[:1], *operation.operands[1:2]) if isinstance(v.type, TensorType)
+    ]
+    return Node(kind, words.get("layer", ""), operands, frozenset(says), words, sizes, shapes, roles, len(set(tokens)) == 1, operation.span)
+
+
+def _shapes(attribute: Attribute | None) -> list[list[Expr]]:
+    shapes = attribute.values if isinstance(attribute, ArrayAttr) else ()
+    return [[dim.expr for dim in shape.values if isinstance(dim, ExprAttr)] for shape in shapes if isinstance(shape, ArrayAttr)]
+
+
+def _role(value: Value, block: Operation) -> str:
+    """The name that the first operation gives to the value which names its operands."""
+    for reader in block.body:
+        semantics = SEMANTICS.get(reader.name.partition(".")[2])
+        if semantics is not None and semantics.roles and value in reader.operands:
+            return semantics.roles[reader.operands.index(value)]
+    return ""

@@ -1,0 +1,73 @@
+"""Which steps of the model a task claims to do, from its source, its kind and its name."""
+
+from __future__ import annotations
+
+from bpir.dialects.dist import tasks as dist
+from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.operation import Operation
+from bpir.run.graph import Graph, Step
+from bpir.run.operations import SEMANTICS
+
+
+class Lineage:
+    """Finds the steps of tasks; a layer keeps the step that its first task has."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.known: dict[tuple[str, str], list[Step]] = {}
+
+    def steps(self, task: Operation) -> list[Step]:
+        """The steps that a task does, one for each result where a linear has several.
+
+        Raises:
+            DiagnosticError: the model has no such operation.
+        """
+        kind, source, layer = dist.kind_of(task), dist.text_of(task, "source"), layer_of(task)
+        known = self.known.get((layer, kind))
+        if known is None:
+            known = self.known[layer, kind] = self._found(task, kind, source, layer)
+        return known
+
+    def _found(self, task: Operation, kind: str, source: str, layer: str) -> list[Step]:
+        candidates = [step for step in self.graph.steps if step.layer == source and step.kind == kind]
+        if not candidates:
+            layers = {step.layer for step in self.graph.steps}
+            what = f"'{source}' of the model computes no '{kind}'" if source in layers else f"the model has no layer '{source}'"
+            raise fail(f"'{dist.name_of(task)}' can't run: {what}{suggestion(source, layers)}", task.span)
+        if len(candidates) > 1 and len(task.results) == len(candidates) and dist.whole_operation(task):
+            return candidates
+        if len(candidates) == 1:
+            return candidates
+        taken = {step.index for steps in self.known.values() for step in steps}
+        part = layer.rpartition(".")[2]
+        named = [step for step in candidates if step.part == part]
+        free = [step for step in candidates if step.index not in taken]
+        return (named or free or candidates)[:1]
+
+    def updated(self, task: Operation) -> Step:
+        """The step whose weights an optimizer task updates.
+
+        Raises:
+            DiagnosticError: the model has no such operation with weights.
+        """
+        layer, source = layer_of(task), dist.text_of(task, "source")
+        for step in self.graph.steps:
+            if step.layer == source and has_weights(step):
+                known = self.known.get((layer, step.kind))
+                if known is None or step in known:
+                    return step
+        raise fail(f"'{dist.name_of(task)}' can't run: '{source}' of the model has no weights", task.span)
+
+
+def layer_of(task: Operation) -> str:
+    """The name of a task without its phase."""
+    return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
+
+
+def weight_count(step: Step) -> int:
+    """How many weights a step has."""
+    return len(SEMANTICS[step.kind].weight_dims((0, 0, 0), (0, 0, 0), step.says))
+
+
+def has_weights(step: Step) -> bool:
+    return weight_count(step) > 0

@@ -1,0 +1,61 @@
+"""What is alive between tasks, against what the text says is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import attrs
+
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.facts import Activations
+from bpir.ir.diagnostic import Diagnostic, error, note
+from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array
+from bpir.run.numbers import Numbers
+
+LATER = ("recompute", "recommunication", "activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
+"""The phases after forward."""
+
+
+@attrs.frozen
+class Alive:
+    """Bytes that are alive, on the rank with the most, and the bytes that the text has for them."""
+
+    what: str
+    alive: Fraction
+    stated: Fraction
+
+
+def stored_activations(
+    block: Operation, inputs: int, arrays: Mapping[Value, Sequence[Array]], numbers: Numbers
+) -> tuple[list[Alive], list[Diagnostic]]:
+    """Values that forward made, or the block was given, and that a later task reads, against `stored` and `checkpoint`."""
+    facts = next((o for o in block.body if isinstance(o.properties.get("facts"), Activations)), None)
+    if facts is None:
+        return [], []
+    given = dict.fromkeys(block.regions[0].blocks[0].arguments[:inputs])
+    tasks = [o for o in block.body if isinstance(o.declaration, dist.Task)]
+    made = {v for task in tasks if dist.text_of(task, "phase") == "forward" for v in task.results}
+    kept: dict[Value, Operation] = {}
+    for task in tasks:
+        if dist.text_of(task, "phase") in LATER:
+            for value in task.operands:
+                if value in made or value in given:
+                    kept.setdefault(value, task)
+    alive = max(
+        (sum((arrays[v][rank].size * numbers.width(v) for v in kept), Fraction(0)) for rank in range(_ranks(arrays))), default=Fraction(0)
+    )
+    held = facts.properties["facts"]
+    assert isinstance(held, Activations)
+    stated = numbers.fraction(held.stored) + numbers.fraction(held.checkpoint)
+    found = [Alive("stored activations", alive, stated)]
+    if alive <= stated:
+        return found, []
+    notes = [note(f"'%{v.name or v.index}' is read by '{dist.name_of(task)}'", task.span) for v, task in kept.items()]
+    message = f"{alive} bytes of forward are alive until backward, 'stored' and 'checkpoint' are {stated}"
+    return found, [error(message, facts.span, *notes[:12])]
+
+
+def _ranks(arrays: Mapping[Value, Sequence[Array]]) -> int:
+    return len(next(iter(arrays.values()), ()))

@@ -1,0 +1,87 @@
+"""A mesh of simulated ranks, and which part of a tensor each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from math import prod
+
+import attrs
+import numpy as np
+
+from bpir.run.call import Array
+
+Axes = tuple[tuple[str, ...], ...]
+Ranges = tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class Layout:
+    """Where a tensor lies: its sizes, the mesh axes that share each of them, and those over which it is still to be summed."""
+
+    dims: tuple[int, ...]
+    axes: Axes
+    unreduced: tuple[str, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Mesh:
+    """Ranks by their coordinates, the last axis running fastest."""
+
+    sizes: Mapping[str, int]
+
+    @property
+    def ranks(self) -> range:
+        return range(prod(self.sizes.values()))
+
+    def coordinates(self, rank: int) -> dict[str, int]:
+        found = {}
+        for axis, size in reversed(list(self.sizes.items())):
+            rank, found[axis] = divmod(rank, size)
+        return found
+
+    def group(self, rank: int, axes: Iterable[str]) -> list[int]:
+        """The ranks that differ from a rank in these axes only, itself included."""
+        own, free = self.coordinates(rank), tuple(axes)
+        found = []
+        for places in product(*(range(self.sizes[axis]) for axis in free)):
+            found.append(self._rank({**own, **dict(zip(free, places, strict=True))}))
+        return sorted(found)
+
+    def _rank(self, coordinates: Mapping[str, int]) -> int:
+        rank = 0
+        for axis, size in self.sizes.items():
+            rank = rank * size + coordinates[axis]
+        return rank
+
+    def ranges(self, layout: Layout, rank: int) -> Ranges:
+        """The first and last index, of each dimension, of a rank's part.
+
+        Raises:
+            ValueError: a dimension has no equal parts.
+        """
+        own = self.coordinates(rank)
+        found = []
+        for size, axes in zip(layout.dims, layout.axes, strict=True):
+            parts, place = 1, 0
+            for axis in axes:
+                parts, place = parts * self.sizes[axis], place * self.sizes[axis] + own[axis]
+            if size % parts:
+                raise ValueError(f"a dimension of {size} has no {parts} equal parts")
+            found.append((place * (size // parts), (place + 1) * (size // parts)))
+        return tuple(found)
+
+    def cut(self, array: Array, layout: Layout, rank: int) -> Array:
+        """A rank's part of a whole array."""
+        return array[tuple(slice(*ends) for ends in self.ranges(layout, rank))]
+
+    def summed(self, arrays: Sequence[Array], layout: Layout, rank: int) -> Array:
+        """A rank's part with what other ranks add to it."""
+        if not layout.unreduced:
+            return arrays[rank]
+        return np.asarray(sum(arrays[other] for other in self.group(rank, layout.unreduced)))
+
+    def first(self, rank: int, axes: Iterable[str]) -> bool:
+        """Whether the rank is the first along each of the axes."""
+        own = self.coordinates(rank)
+        return all(own[axis] == 0 for axis in axes)

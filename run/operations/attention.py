@@ -1,0 +1,95 @@
+"""Attention: the fused operation of inference, the parts of training, and the KV cache."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bpir.run.call import Array, Call
+from bpir.run.operations.base import Semantics
+from bpir.run.operations.elementwise import softmax
+
+if TYPE_CHECKING:
+    from bpir.run.graph import Builder, Node
+
+
+def _by_head(array: Array) -> Array:
+    """`batch x tokens x heads x size` as `batch x heads x tokens x size`, and back."""
+    return array.transpose(0, 2, 1, 3)
+
+
+def _grouped(query: Array, shared: Array) -> Array:
+    """K or V with each of its heads as often as query heads share it."""
+    return np.repeat(shared, query.shape[2] // shared.shape[2], axis=2)
+
+
+class BatchMatmul(Semantics):
+    """One matrix product for each sequence and head; `transposed`, the second operand is `batch x n x heads x k`."""
+
+    kind = "batch_matmul"
+    gradient_reads = ("operand 0", "operand 1")
+
+    def forward(self, call: Call) -> list[Array]:
+        a, b = _by_head(call.read(0)), _by_head(call.read(1))
+        return [_by_head(call.matmul(a, b.swapaxes(2, 3) if "transposed" in call.says else b))]
+
+    def gradient(self, call: Call) -> list[Array]:
+        dc, a, b = (_by_head(call.read(i)) for i in range(3))
+        if "transposed" in call.says:
+            da, db = call.matmul(dc, b), call.matmul(dc.swapaxes(2, 3), a)
+        else:
+            da, db = call.matmul(dc, b.swapaxes(2, 3)), call.matmul(a.swapaxes(2, 3), dc)
+        return [_by_head(da), _by_head(db)]
+
+
+class Attention(Semantics):
+    """Scores, softmax, dropout of the probabilities in training, product with V (Vaswani et al. 2017, equation 1).
+
+    Dense: every query token sees every visible token. In inference K and V of the block's own new tokens, or with a `context`, go to a
+    cache first; others (an encoder's) are all that is visible. Nothing divides the scores: a factor belongs to Q.
+    """
+
+    kind = "attention"
+    roles = ("query", "key", "value")
+    in_place = (0,)
+
+    def expand(self, builder: Builder, node: Node) -> list[int]:
+        query, key, value = node.operands
+        if not builder.training:
+            if builder.maker(key) != "kv_append" and ("context" in node.sizes or node.new_tokens):
+                key, value = builder.append(node, key, value)
+            return [builder.step(self.kind, node, (query, key, value))]
+        scores = builder.step("batch_matmul", node, (query, key), "query_key", frozenset({"transposed"}))
+        weights = builder.step("softmax", node, (scores,), "softmax")
+        if "dropout" in node.says:
+            weights = builder.step("dropout", node, (weights,), "probability_dropout")
+        return [builder.step("batch_matmul", node, (weights, value), "probability_value", frozenset())]
+
+    def forward(self, call: Call) -> list[Array]:
+        query = call.read(0)
+        key, value = (_by_head(_grouped(query, call.read(i))) for i in (1, 2))
+        scores = call.matmul(_by_head(query), key.swapaxes(2, 3))
+        call.meter.scratch += scores.size * call.operands[0].width
+        return [_by_head(call.matmul(softmax(scores), value))]
+
+
+class KvAppend(Semantics):
+    """The new K and V go behind what the cache holds; all visible tokens come out (Pope et al. 2022, section 3.3)."""
+
+    kind = "kv_append"
+    roles = ("key", "value")
+
+    def expand(self, builder: Builder, node: Node) -> list[int]:
+        return list(node.operands) if builder.training else builder.append(node, *node.operands)
+
+    def forward(self, call: Call) -> list[Array]:
+        found, written = [], Fraction(0)
+        for index in range(2):
+            new, cache = call.read(index), call.operands[index + 2].array
+            cache[:, cache.shape[1] - new.shape[1] :] = new
+            written += new.size * call.operands[index].width
+            found.append(cache)
+        call.meter.written = written
+        return found

@@ -1,0 +1,59 @@
+"""The table of semantics: what each kind of operation computes, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from bpir.run.call import Array, Call
+
+if TYPE_CHECKING:
+    from bpir.run.graph import Builder, Node
+
+T = TypeVar("T")
+TOKEN_RANK = 2  # batch and tokens come first
+SEMANTICS: dict[str, Semantics] = {}
+"""By kind, the name of the operation without its dialect. A class that names its kind enters itself."""
+
+
+class Semantics:
+    """What one kind of operation computes. A new operation is one subclass.
+
+    Attributes:
+        gradient_reads: what the activation gradient reads after dY: `operand 0`, `result 0`, `mask`.
+        weight_gradient_reads: what the weight gradient reads after dY.
+        roles: names of the operands, which a part of a linear that makes one takes (`attention.query`).
+        in_place: the operands that the result may overwrite where they die.
+        activation: whether `fused_activation` makes it move no bytes.
+    """
+
+    kind: ClassVar[str] = ""
+    gradient_reads: ClassVar[tuple[str, ...]] = ()
+    weight_gradient_reads: ClassVar[tuple[str, ...]] = ()
+    roles: ClassVar[tuple[str, ...]] = ()
+    in_place: ClassVar[tuple[int, ...]] = ()
+    activation: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if cls.kind:
+            SEMANTICS[cls.kind] = cls()
+
+    def expand(self, builder: Builder, node: Node) -> list[int]:
+        """Add the steps of one operation of a model, and return its results. One step, unless it falls apart."""
+        return [builder.step(self.kind, node, node.operands)]
+
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str]) -> tuple[tuple[T, ...], ...]:
+        """The dimensions of each weight from those of the operand and the result: of sizes, or of the axes that shard them."""
+        return ()
+
+    def forward(self, call: Call) -> list[Array]:
+        """The results; of a dropout the mask as well."""
+        raise NotImplementedError
+
+    def gradient(self, call: Call) -> list[Array]:
+        """The gradient of each operand, from dY and what `gradient_reads` says."""
+        raise NotImplementedError
+
+    def weight_gradient(self, call: Call) -> list[Array]:
+        """The gradient of each weight, from dY and what `weight_gradient_reads` says."""
+        raise NotImplementedError

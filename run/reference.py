@@ -1,0 +1,138 @@
+"""The model on whole arrays: its values, and its gradients by the same steps backwards."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from bpir.run.call import Array, Call, Operand
+from bpir.run.graph import Graph, Step
+from bpir.run.operations import SEMANTICS
+from bpir.run.operations.elementwise import DROPPED
+
+WeightKey = tuple[int, int]
+"""A step, and which of its weights."""
+
+
+def draw(name: str, shape: Sequence[int]) -> Array:
+    """Random numbers that depend on the name alone, of mean 0 and variance 1."""
+    return np.random.Generator(np.random.PCG64(zlib.crc32(name.encode()))).standard_normal(tuple(shape))
+
+
+def drawn_mask(step: Step, shape: Sequence[int]) -> Array:
+    """The mask of a dropout over a whole tensor: every rank cuts its part from it, in every phase."""
+    uniform = np.random.Generator(np.random.PCG64(zlib.crc32(f"mask {step.name}".encode()))).random(tuple(shape))
+    return uniform >= DROPPED
+
+
+def drawn_cache(step: Step, index: int, shape: Sequence[int], new: int) -> Array:
+    """K or V as the cache holds it before the run: nothing (NaN) where the `new` tokens will be.
+
+    Two attentions that read the same K and V see the same past, whether the text has one cache for them or two.
+    """
+    cache = draw(f"cache {step.operands[index]}", shape)
+    cache[:, cache.shape[1] - new :] = np.nan
+    return cache
+
+
+def drawn_weight(step: Step, index: int, shape: tuple[int, ...]) -> Array:
+    """A weight: vectors near 1, matrices such that a product keeps the size of its operand."""
+    values = draw(f"weight {index} {step.name}", shape)
+    return 1 + values / 4 if len(shape) == 1 else values / float(np.sqrt(values.size / shape[-1]))
+
+
+@attrs.define(eq=False)
+class Values:
+    """One run of a graph.
+
+    Attributes:
+        arrays: by the number of the value.
+        masks: of the dropouts, by step.
+        weights: what was used; a weight is drawn where none was given.
+    """
+
+    arrays: dict[int, Array]
+    weights: dict[WeightKey, Array]
+    masks: dict[int, Array] = attrs.field(factory=dict)
+
+    def read(self, step: Step, what: str) -> Array:
+        """What a gradient reads: `operand 0`, `result 0`, `mask`."""
+        word, _, index = what.partition(" ")
+        if word == "mask":
+            return self.masks[step.index]
+        return self.arrays[(step.operands if word == "operand" else step.results)[int(index)]]
+
+
+def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, Array], context: int) -> Values:
+    """Run the steps; `context` is the number of visible tokens of inference."""
+    values = Values(dict(zip(graph.inputs, inputs, strict=True)), dict(weights))
+    for step in graph.steps:
+        operands = [values.arrays[v] for v in step.operands]
+        if step.kind == "kv_append":
+            new = operands[0].shape[1]
+            operands += [drawn_cache(step, i, (a.shape[0], context, *a.shape[2:]), new) for i, a in enumerate(operands)]
+        call = Call(
+            [Operand(array) for array in operands],
+            _weights(step, operands[0], values.weights),
+            step.says,
+            step.features,
+            lambda step=step, shape=operands[0].shape: drawn_mask(step, shape),  # type: ignore[misc]
+        )
+        results = SEMANTICS[step.kind].forward(call)
+        if step.kind == "dropout":
+            values.masks[step.index] = results.pop()
+        values.arrays.update(zip(step.results, results, strict=True))
+    return values
+
+
+def _weights(step: Step, x: Array, known: dict[WeightKey, Array]) -> list[Array]:
+    features = step.features or x.shape[2:]
+    shapes = SEMANTICS[step.kind].weight_dims(x.shape, (*x.shape[:2], *features), step.says)
+    for index, shape in enumerate(shapes):
+        if (step.index, index) not in known:
+            known[step.index, index] = drawn_weight(step, index, shape)
+    return [known[step.index, index] for index in range(len(shapes))]
+
+
+@attrs.frozen(eq=False)
+class Gradients:
+    """Of a sum of results, each weighted by its seed.
+
+    Attributes:
+        values: the gradient of each value.
+        parts: what each step adds to the gradient of each of its operands.
+        weights: the gradient of each weight.
+    """
+
+    values: dict[int, Array]
+    parts: dict[tuple[int, int], Array]
+    weights: dict[WeightKey, Array]
+
+
+def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradients:
+    """Run the steps backwards, from a seed for each result."""
+    found = Gradients({}, {}, {})
+
+    def add(value: int, part: Array) -> None:
+        found.values[value] = found.values[value] + part if value in found.values else part
+
+    for value, seed in zip(graph.results, seeds, strict=True):
+        add(value, seed)
+    for step in reversed(graph.steps):
+        dy = found.values.get(step.results[0])
+        if dy is None:
+            continue
+        semantics = SEMANTICS[step.kind]
+        weights = [values.weights[step.index, i] for i in range(len(semantics.weight_dims((0, 0, 0), (0, 0, 0), step.says)))]
+        reads = [dy, *(values.read(step, what) for what in semantics.gradient_reads)]
+        for index, part in enumerate(semantics.gradient(Call([Operand(a) for a in reads], weights, step.says))):
+            found.parts[step.index, index] = part
+            add(step.operands[index], part)
+        if weights:
+            reads = [dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
+            gradients = semantics.weight_gradient(Call([Operand(a) for a in reads], (), step.says))
+            found.weights.update({(step.index, i): gradient for i, gradient in enumerate(gradients)})
+    return found

@@ -1,0 +1,22 @@
+"""The run judges derivations, so it may not ask them: what its modules import, and theirs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+DERIVATIONS = ("passes", "verifiers", "dialects.model.sharding", "dialects.model.decompose", "dialects.model.phases", "dialects.model.macro")
+
+
+@pytest.mark.parametrize("module", ["check", "ranks", "reference", "operations", "collectives", "measure", "memory", "sizes"])
+def test_no_derivation_is_imported(module: str) -> None:
+    """What an import of the run adds to what an import of the `dist` dialect loads is no derivation."""
+    program = (
+        "import sys; import bpir.dialects.dist, bpir.dialects.bind; before = set(sys.modules)\n"
+        f"import bpir.run.{module}; print(*sorted(set(sys.modules) - before))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert f"bpir.run.{module}" in loaded
+    assert not [name for name in loaded if name.startswith(tuple(f"bpir.{part}" for part in DERIVATIONS))]
