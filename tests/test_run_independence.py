@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-DERIVATIONS = ("passes", "verifiers", "dialects.model.sharding", "dialects.model.decompose", "dialects.model.phases", "dialects.model.macro")
+DERIVATIONS = ("passes", "verifiers", *(f"dialects.model.{part}" for part in ("sharding", "decompose", "phases", "macro")))
 
 
 @pytest.mark.parametrize("module", ["check", "ranks", "reference", "operations", "collectives", "measure", "memory", "sizes"])

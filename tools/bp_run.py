@@ -11,7 +11,7 @@ from bpir.tools.options import Arguments, Option, UsageError
 if TYPE_CHECKING:
     from bpir.run.check import Outcome
 
-BIND = Option("bind", value="NAME=INTEGER ...", help="numbers of symbols; others are chosen, small ones that satisfy the relations")
+BIND = Option("bind", value="NAME=INTEGER ...", help="numbers of symbols; others are chosen, as the relations say")
 
 
 def body(arguments: Arguments) -> int:
