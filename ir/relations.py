@@ -29,6 +29,7 @@ from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_non
 from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
 from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
+from bpir.ir.satisfiability import Answer, decide
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
@@ -106,19 +107,19 @@ class Facts:
         return Facts(self.relations, {**self.bindings, **bindings})
 
     def violations(self) -> list[Relation]:
-        """The relations that are false under the bindings alone."""
-        found = []
-        for relation in self.relations:
-            if all(name in self.bindings for name in relation.symbols):
-                try:
-                    holds = relation.holds(self.bindings)
-                except ExpressionError:
-                    holds = False
-            else:
-                holds = solve([relation], self.bindings).contradiction is None
-            if not holds:
-                found.append(relation)
-        return found
+        """The relations whose symbols are all bound, and that are false for the numbers."""
+        return [r for r in self.relations if all(name in self.bindings for name in r.symbols) and not self._holds(r)]
+
+    def _holds(self, relation: Relation) -> bool:
+        try:
+            return relation.holds(self.bindings)
+        except ExpressionError:
+            return False
+
+    @property
+    def satisfied(self) -> Answer:
+        """Whether some numbers satisfy all of this: numbers that do, a proof that none do, or neither within the effort."""
+        return decide(self.relations, self.bindings)
 
     # Claims
 

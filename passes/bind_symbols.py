@@ -56,7 +56,7 @@ class BindSymbolsPass(Pass):
 
 
 def check_relations(facts: Facts, place: Callable[[str], Span | None]) -> None:
-    """Refuse numbers under which a relation is false; `place` says where a symbol got its number.
+    """Refuse numbers under which a relation is false, or none are found for other symbols; `place` says where a symbol got its number.
 
     Raises:
         DiagnosticError: naming every relation that is false.
@@ -70,6 +70,10 @@ def check_relations(facts: Facts, place: Callable[[str], Span | None]) -> None:
             next((span for name in used if (span := place(name)) is not None), None),
             note(f"bound here are {numbers}"),
         )
+    answer = facts.satisfied
+    if answer.witness is None:
+        used = sorted({name for r in answer.relations for name in r.symbols})
+        raise fail(answer.text(facts.bindings), next((span for name in used if (span := place(name)) is not None), None))
 
 
 def _with_bindings(module: Operation, merged: Operation | None) -> Operation:

@@ -357,7 +357,9 @@ def test_bindings_and_violations() -> None:
     assert bound.contradiction is not None
     assert BLOCK.bind({"t": 4, "h": 64}).violations() == []
     assert BLOCK.bind({"h": 64}).bind({"t": 4}).equal(h / t, constant(16)).proved
-    assert [r.text for r in BLOCK.bind({"H": 7, "h": 2}).violations()] == ["H = d*h"]  # d would be 7/2
+    assert BLOCK.bind({"H": 7, "h": 2}).violations() == []
+    odd = BLOCK.bind({"H": 7, "h": 2}).satisfied  # d would be 7/2
+    assert odd.impossible and [r.text for r in odd.relations] == ["H = d*h"]
     assert [r.text for r in Facts((greater(t, 1),), {"t": 1}).violations()] == ["t > 1"]
     for wrong in (0, -3, True, 2.0):
         with pytest.raises(ExpressionError, match="must be a positive integer"):

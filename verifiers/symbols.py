@@ -23,7 +23,7 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
     """Undeclared symbols, symbols declared or bound twice, and relations that are false.
 
     R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
-    for the bound numbers, and some numbers satisfy them all.
+    for the bound numbers, and numbers are found that satisfy them all.
     """
     ours = {name for name in {o.name for o in operations} if name.partition(".")[0] in (*OWN_DIALECTS, *EXTENSION_LEVELS)}
     own = [o for o in operations if o.name in ours]
@@ -106,10 +106,13 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
                     numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
                     where = f" for {numbers}" if numbers else ""
                     yield error(f"the relation '{relation.text}' {_fault(relation, table)}{where} [bp.R4]", operation.span)
-    contradiction = table.facts.contradiction or _bounded_away(table)
-    if not broken and contradiction:
-        places = [o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and relations_of(o)]
-        yield error(f"no numbers satisfy the relations: {contradiction} [bp.R4]", places[-1] if places else None)
+    if broken:
+        return
+    answer = table.facts.satisfied
+    if answer.witness is None:
+        last = next((r for r in (*reversed(table.assumptions), *reversed(table.relations)) if r in answer.relations), None)
+        place = next((o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and last in relations_of(o)), None)
+        yield error(f"{answer.text(table.bindings)} [bp.R4]", place)
 
 
 def _fault(relation: Relation, table: SymbolTable) -> str:
@@ -121,10 +124,3 @@ def _fault(relation: Relation, table: SymbolTable) -> str:
             return f"has no value ({problem})"
     return "is false"
 
-
-def _bounded_away(table: SymbolTable) -> str:
-    """An inequality that the others exclude: `3 > B` beside `B > 5`."""
-    for relation in (*table.relations, *table.assumptions):
-        if relation.kind == "greater" and table.facts.at_least(relation.right, relation.left).proved:
-            return f"{relation.text} cannot hold"
-    return ""

@@ -433,7 +433,7 @@ func.constant
 // expected-error@+1 {{unbalanced '<' in this body: its closing bracket is missing}}
 "ext.op"() {v = #foo.x<a
 // -----
-// expected-error@+1 {{no numbers satisfy the relations: a = 2 cannot hold [bp.R4]}}
+// expected-error@+1 {{no numbers satisfy 'a = 1', 'a = 2' [bp.R4]}}
 bp.symbols a where a = 1, a = 2
 // -----
 // expected-error@+3 {{'model.gelu' has 1 result(s), not 2}}
