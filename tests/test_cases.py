@@ -26,16 +26,6 @@ CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())
 INPUTS = sorted(path for path in FOLDER.iterdir() if path.name != "cases.json")
 
 PENDING = {
-    "unsat-0": "relations",
-    "unsat-1": "relations",
-    "unsat-2": "relations",
-    "unsat-3": "relations",
-    "unsat-4": "relations",
-    "unsat-5": "relations",
-    "unsat-plan": "relations",
-    "sat-hard": "relations",
-    "time-hang_sums6": "relations",
-    "time-hang_sums10": "relations",
     "time-maxes": "relations",
     "ranks-symbolic": "inference",
     "ranks-two-strategies": "inference",
