@@ -8,22 +8,21 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.mesh import Layout, Mesh
+from bpir.run.mesh import Mesh
 
 
 @attrs.frozen(eq=False)
 class Exchange:
-    """One collective: the arrays of all ranks, their layouts before and after, the mesh axes that take part."""
+    """One collective: the arrays of all ranks, and for each dimension the mesh axes that it gathers, scatters or (the first) sums."""
 
     mesh: Mesh
     arrays: Sequence[Array]
-    before: Layout
-    after: Layout
-    axes: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...]
 
     def total(self, rank: int) -> Array:
         """The sum over the ranks that take part."""
-        return np.asarray(sum(self.arrays[other] for other in self.mesh.group(rank, self.axes)))
+        taking_part = [axis for axes in self.axes for axis in axes]
+        return np.asarray(sum(self.arrays[other] for other in self.mesh.group(rank, taking_part)))
 
 
 def all_reduce(exchange: Exchange, rank: int) -> Array:
@@ -33,19 +32,26 @@ def all_reduce(exchange: Exchange, rank: int) -> Array:
 
 def reduce_scatter(exchange: Exchange, rank: int) -> Array:
     """Every rank gets its part of the sum."""
-    whole = exchange.mesh.ranges(exchange.before, rank)
-    part = exchange.mesh.ranges(exchange.after, rank)
-    return exchange.total(rank)[tuple(slice(a - start, b - start) for (a, b), (start, _) in zip(part, whole, strict=True))]
+    result = exchange.total(rank)
+    for dimension, axes in enumerate(exchange.axes):
+        parts, place = exchange.mesh.place(rank, axes)
+        if parts > 1:
+            result = np.split(result, parts, axis=dimension)[place]
+    return result
 
 
 def all_gather(exchange: Exchange, rank: int) -> Array:
-    """Every rank gets the parts of all; what no rank has is NaN."""
-    whole = exchange.mesh.ranges(exchange.after, rank)
-    result = np.full([b - a for a, b in whole], np.nan)
-    for other in exchange.mesh.group(rank, exchange.axes):
-        part = exchange.mesh.ranges(exchange.before, other)
-        result[tuple(slice(a - start, b - start) for (a, b), (start, _) in zip(part, whole, strict=True))] = exchange.arrays[other]
-    return result
+    """Every rank gets the parts of all, one behind the other."""
+    return _gathered(exchange, rank, len(exchange.axes) - 1)
+
+
+def _gathered(exchange: Exchange, rank: int, dimension: int) -> Array:
+    """The rank's array, gathered along a dimension and those before it."""
+    if dimension < 0:
+        return exchange.arrays[rank]
+    group = exchange.mesh.group(rank, exchange.axes[dimension])
+    ordered = sorted(group, key=lambda other: exchange.mesh.place(other, exchange.axes[dimension])[1])
+    return np.concatenate([_gathered(exchange, other, dimension - 1) for other in ordered], axis=dimension)
 
 
 COLLECTIVES: dict[str, tuple[Callable[[Exchange, int], Array], bool]] = {

@@ -54,18 +54,23 @@ class Mesh:
             rank = rank * size + coordinates[axis]
         return rank
 
+    def place(self, rank: int, axes: Iterable[str]) -> tuple[int, int]:
+        """How many parts axes share a dimension in, the first of them running slowest, and which of them is a rank's."""
+        own = self.coordinates(rank)
+        parts, place = 1, 0
+        for axis in axes:
+            parts, place = parts * self.sizes[axis], place * self.sizes[axis] + own[axis]
+        return parts, place
+
     def ranges(self, layout: Layout, rank: int) -> Ranges:
         """The first and last index, of each dimension, of a rank's part.
 
         Raises:
             ValueError: a dimension has no equal parts.
         """
-        own = self.coordinates(rank)
         found = []
         for size, axes in zip(layout.dims, layout.axes, strict=True):
-            parts, place = 1, 0
-            for axis in axes:
-                parts, place = parts * self.sizes[axis], place * self.sizes[axis] + own[axis]
+            parts, place = self.place(rank, axes)
             if size % parts:
                 raise ValueError(f"a dimension of {size} has no {parts} equal parts")
             found.append((place * (size // parts), (place + 1) * (size // parts)))

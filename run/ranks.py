@@ -122,18 +122,18 @@ class BlockRun:
     def _finish(self, task: Operation, results: Results, expected: Sequence[Array | None]) -> None:
         """Run a task on every rank, and judge what it gives."""
         found: list[list[Array]] = []
-        self.meters[task] = [Meter() for _ in self.mesh.ranks]
-        for rank in self.mesh.ranks:
+        meters = [Meter() for _ in self.mesh.ranks]
+        for rank, meter in enumerate(meters):
             try:
-                arrays = results(rank, self.meters[task][rank])
+                arrays = results(rank, meter)
             except (ValueError, IndexError) as failure:
                 raise self._cannot(task, str(failure)) from None
             found.append(arrays)
             self._check_shapes(task, rank, arrays)
-            meter = self.meters[task][rank]
             if meter.written is None:
                 widths = map(self.numbers.width, task.results)
                 meter.written = sum((a.size * w for a, w in zip(arrays, widths, strict=True)), Fraction(0))
+        self.meters[task] = meters
         for index, value in enumerate(task.results):
             self.arrays[value] = [arrays[index] for arrays in found]
             whole = expected[index]
@@ -179,9 +179,8 @@ class BlockRun:
         if kind not in COLLECTIVES:
             raise self._cannot(task, f"no semantics says what '{task.name}' does")
         act, sends_result = COLLECTIVES[kind]
-        operand, result = task.operands[0], task.results[0]
-        axes = tuple(axis for names in dist.axes_of(task) for axis in names)
-        exchange = Exchange(self.mesh, self.arrays[operand], self.layouts[operand], self.layouts[result], axes)
+        operand, axes = task.operands[0], tuple(dist.axes_of(task))
+        exchange = Exchange(self.mesh, self.arrays[operand], axes)
 
         def results(rank: int, meter: Meter) -> list[Array]:
             array, width = self.arrays[operand][rank], self.numbers.width(operand)
@@ -220,6 +219,7 @@ class BlockRun:
             whole = None if gradients is None else gradients.weights.get(key)
             if whole is not None:
                 self._judge(task, value, whole, f"'{dist.name_of(task)}' reads")
+                self._reduced(task, value, f"'{dist.name_of(task)}' reads")
 
         def results(rank: int, meter: Meter) -> list[Array]:
             meter.written = Fraction(0)
@@ -370,8 +370,12 @@ class BlockRun:
             raise error_at(task, f"the block returns {len(task.operands)} values, expected {', '.join(name for name, _ in expected)}")
         for value, (name, whole) in zip(task.operands, expected, strict=True):
             self._judge(task, value, whole, f"as {name} the block returns")
-            if self.layouts[value].unreduced:
-                raise error_at(task, f"as {name} the block returns a partial sum over {', '.join(self.layouts[value].unreduced)}")
+            self._reduced(task, value, f"as {name} the block returns")
+
+    def _reduced(self, task: Operation, value: Value, what: str) -> None:
+        """Each rank goes on with its own: a sum must be complete."""
+        if self.layouts[value].unreduced:
+            raise error_at(task, f"{what} a partial sum that is still to be reduced over {', '.join(self.layouts[value].unreduced)}")
 
     def _weights(self) -> None:
         """Whether each weight of the model has its gradient and, if any is updated, its update."""

@@ -87,7 +87,7 @@ class KvAppend(Semantics):
     def forward(self, call: Call) -> list[Array]:
         found, written = [], Fraction(0)
         for index in range(2):
-            new, cache = call.read(index), call.operands[index + 2].array
+            new, cache = call.read(index), call.operands[index + 2].array.copy()
             cache[:, cache.shape[1] - new.shape[1] :] = new
             written += new.size * call.operands[index].width
             found.append(cache)

@@ -1,0 +1,344 @@
+"""Deliberate errors in distributed text: `bp-run` alone refuses each that changes a number, a count or what is kept.
+
+The structural and boundary verifiers are not asked. Each error is one a derivation could make; controls show that texts which say the
+same are taken.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from support import dropped, edited, example_text, read, replaced, run
+
+from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.printer import print_module
+from bpir.run.check import check
+
+NUMBERS = {"B": 2, "S": 4, "H": 8, "F": 12, "h": 4, "d": 6, "t": 2, "e": 4}
+SEQUENCE = "communication=reduce_scatter_all_gather"
+BASES = {
+    "training": ("transformer_block", "distribute-training{tensor=t}"),
+    "attention again": ("transformer_block", "distribute-training{tensor=t recompute=attention}"),
+    "all again": ("transformer_block", "distribute-training{tensor=t recompute=full}"),
+    "biased": ("biased", "distribute-training{tensor=t}"),
+    "sequence": ("mlp", f"distribute-training{{tensor=t {SEQUENCE}}}"),
+    "decode": ("transformer_block", "distribute-inference{phase=decode tensor=t}"),
+}
+"""What the errors are made in: a model and the pass that derives the text."""
+
+
+@cache
+def model_text(name: str) -> str:
+    """The text of a model; `biased` has the biases of GPT-3."""
+    if name != "biased":
+        return example_text(name)
+    text = example_text("transformer_block")
+    for operand in ("%n", "%o", "%m", "%g"):
+        text = text.replace(f" {operand} : [", f" {operand} bias : [")
+    return text
+
+
+@cache
+def base(name: str) -> str:
+    """The text that an error is made in."""
+    model, passed = BASES[name]
+    return print_module(run(read(model_text(model)), passed))
+
+
+def against(name: str, text: str) -> list[Diagnostic]:
+    """What the run says against a text, its structure not verified."""
+    model = read(model_text(BASES[name][0]))
+    declared = {name for line in model_text(BASES[name][0]).splitlines() if "bp.symbols" in line for name in line.replace(",", " ").split()}
+    numbers = {**NUMBERS, "c": 6} if name == "decode" else dict(NUMBERS)
+    numbers["F"] = 4 * numbers["H"] if BASES[name][0] == "mlp" else numbers["F"]
+    (found,) = check(model, read(text), {k: v for k, v in numbers.items() if k in declared})
+    return found.against
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_what_is_derived_is_taken(name: str) -> None:
+    assert not against(name, base(name))
+
+
+Edit = tuple[str, str, str]
+"""A part of the first line of an operation, what is replaced there, by what."""
+
+H_WHOLE, H_PARTIAL = "!bp.tensor<B x S x H, e>", "!bp.tensor<B x S x H, e, unreduced={tensor}>"
+
+EDITS: dict[str, tuple[str, str, list[Edit]]] = {
+    # collectives
+    "dropped all_reduce in forward": (
+        "training",
+        "attention.output_dropout.forward",
+        [("attention.output_dropout.forward", "%y_sum", "%y")],
+    ),
+    "dropped all_reduce in backward": (
+        "training",
+        "mlp.layer_norm.activation_gradient",
+        [("mlp.layer_norm.activation_gradient", "%dm_1", "%dm")],
+    ),
+    "doubled all_reduce": ("training", "mlp.output_collective.forward", [("mlp.output_collective.forward", "%w ", "%y_sum ")]),
+    "collective of another value": (
+        "training",
+        "attention.output_collective.forward",
+        [("attention.output_collective.forward", "%y :", "%x :")],
+    ),
+    "dropped all_gather": ("sequence", "mlp.expand.forward", [("mlp.expand.forward", "%x_gathered", "%x")]),
+    "dropped reduce_scatter": ("sequence", "return", [("dist.return", "%dx_gathered_1", "%dx_gathered")]),
+    "all_gather of the wrong dimension": (
+        "sequence",
+        "'mlp.input_collective.forward' can't run: a rank's result is 2 x 2 x 16",
+        [("mlp.input_collective.forward", '[{}, {"tensor"}, {}]', '[{}, {}, {"tensor"}]')],
+    ),
+    "reduce_scatter into the wrong dimension": (
+        "sequence",
+        "'mlp.output_collective.forward' can't run: a rank's result is 1 x 4 x 8",
+        [("mlp.output_collective.forward", '[{}, {"tensor"}, {}]', '[{"tensor"}, {}, {}]')],
+    ),
+    "reduce_scatter for an all_reduce": (
+        "training",
+        "mlp.output_collective.forward",
+        [("mlp.output_collective.forward", "dist.all_reduce", "dist.reduce_scatter")],
+    ),
+    # partial sums
+    "a partial sum typed complete": ("training", "mlp.contract.forward", [("mlp.contract.forward", H_PARTIAL, H_WHOLE)]),
+    "a complete value typed partial": ("training", "attention.layer_norm.forward", [("attention.layer_norm.forward", H_WHOLE, H_PARTIAL)]),
+    "a gradient typed complete": (
+        "training",
+        "attention.query.activation_gradient",
+        [("attention.query.activation_gradient", H_PARTIAL, H_WHOLE)],
+    ),
+    "a bias on each rank": ("biased", "mlp.contract.forward", [("mlp.contract.forward", H_PARTIAL, H_WHOLE)]),
+    "a bias's gradient typed partial": (
+        "biased",
+        "mlp.contract.weight_gradient",
+        [("mlp.contract.weight_gradient", "!bp.tensor<H, e>", "!bp.tensor<H, e, unreduced={tensor}>")],
+    ),
+    "a function of a partial sum": ("training", "attention.residual.forward", [("attention.residual.forward", "%yd, %x", "%y, %x")]),
+    # shards
+    "a shard in the wrong dimension": (
+        "training",
+        "attention.query_key.forward",
+        [("attention.query.forward", "h@tensor x d", "h x d@tensor"), ("attention.key.forward", "h@tensor x d", "h x d@tensor")],
+    ),
+    "a weight's gradient in the wrong dimension": (
+        "training",
+        "mlp.expand.weight_gradient",
+        [("mlp.expand.weight_gradient", "H x F@tensor", "H@tensor x F")],
+    ),
+    "a shard typed whole": ("training", "mlp.expand.forward", [("mlp.expand.forward", "F@tensor", "F")]),
+    # operands
+    "Q and K exchanged": ("training", "attention.query_key.forward", [("attention.query_key.forward", "%q, %k", "%k, %q")]),
+    "Q and K of a gradient exchanged": (
+        "training",
+        "attention.query_key.activation_gradient",
+        [("attention.query_key.activation_gradient", "%q, %k", "%k, %q")],
+    ),
+    "dQ and dK exchanged": ("training", "attention.query.activation_gradient", [("attention.query.activation_gradient", "%dq", "%dk")]),
+    "dY and X of a gradient exchanged": (
+        "training",
+        "mlp.gelu.activation_gradient",
+        [("mlp.gelu.activation_gradient", "%dg, %u", "%u, %dg")],
+    ),
+    "the mask of another dropout": (
+        "training",
+        "mlp.output_dropout.activation_gradient",
+        [("mlp.output_dropout.activation_gradient", "%mask_2", "%mask_1")],
+    ),
+    "a norm's gradient from its result": (
+        "training",
+        "mlp.layer_norm.activation_gradient",
+        [("mlp.layer_norm.activation_gradient", "%r :", "%m :")],
+    ),
+    "a softmax's gradient from its operand": (
+        "training",
+        "attention.softmax.activation_gradient",
+        [("attention.softmax.activation_gradient", "%probabilities", "%scores")],
+    ),
+    "a residual of another value": ("training", "attention.residual.forward", [("attention.residual.forward", "%yd, %x", "%yd, %n")]),
+    "a weight's gradient from another operand": (
+        "training",
+        "attention.key.weight_gradient",
+        [("attention.key.weight_gradient", "%n :", "%m :")],
+    ),
+    "K and V of the cache exchanged": (
+        "decode",
+        "attention.core.decode",
+        [("attention.core.decode", "%k_visible, %v_visible", "%v_visible, %k_visible")],
+    ),
+    "new K and V exchanged": ("decode", "attention.kv_append.decode", [("attention.kv_append.decode", "%k, %v, ", "%v, %k, ")]),
+    "caches exchanged": (
+        "decode",
+        "attention.kv_append.decode",
+        [("attention.kv_append.decode", "%k_cache, %v_cache", "%v_cache, %k_cache")],
+    ),
+    "the cache before it is written": ("decode", "attention.core.decode", [("attention.core.decode", "%k_visible", "%k_cache")]),
+    "the new tokens only": ("decode", "attention.core.decode", [("attention.core.decode", "%k_visible, %v_visible", "%k, %v")]),
+    # gradients
+    "a gradient missing in a sum": (
+        "training",
+        "qkv_fork.activation_gradient",
+        [("qkv_fork.activation_gradient", "%dn, %dn_1, %dn_2", "%dn, %dn_1")],
+    ),
+    "a gradient twice in a sum": (
+        "training",
+        "qkv_fork.activation_gradient",
+        [("qkv_fork.activation_gradient", "%dn, %dn_1, %dn_2", "%dn, %dn_1, %dn_1")],
+    ),
+    "a sum of gradients left out": (
+        "training",
+        "attention.output_dropout.activation_gradient",
+        [("attention.output_dropout.activation_gradient", "%dr_1", "%dr")],
+    ),
+    "the gradient of the input incomplete": ("training", "gradient of input 0", [("dist.return", "%dx_1", "%dx")]),
+    "another result": ("training", "result 0", [("dist.return", "%z", "%r")]),
+    "a result too few": ("training", "returns 1 values", [("dist.return", "%z, %dx_1", "%z")]),
+    "an update by another gradient": ("training", "attention.key.optimizer", [("attention.key.optimizer", "adam %5", "adam %4")]),
+    # lineage
+    "the weight of another layer": (
+        "training",
+        "attention.query_key.forward",
+        [("attention.query.forward", 'from "attention.query"', 'from "attention.key"')],
+    ),
+    "another activation": ("training", "no 'silu'", [("mlp.gelu.forward", " gelu %", " silu %")]),
+    # counts
+    "matmul": ("training", "states matmul", [("mlp.contract.forward", "matmul <2*", "matmul <4*")]),
+    "weights": ("training", "states weights", [("mlp.contract.forward", "weights <F*H/t>", "weights <F*H>")]),
+    "read": ("training", "states read", [("attention.residual.forward", "read = 2*B*H*S*e", "read = B*H*S*e")]),
+    "write of a mask": ("training", "states write", [("mlp.output_dropout.forward", "write = B*H*S*e + B*H*S", "write = B*H*S*e")]),
+    "msg": ("training", "states msg", [("mlp.output_collective.forward", "msg = B*H*S*e", "msg = B*H*S*e/t")]),
+    # what is kept
+    "a repeated value replaced by that of forward": (
+        "attention again",
+        "alive until backward",
+        [("attention.softmax.activation_gradient", "%probabilities_again", "%probabilities")],
+    ),
+    "a mask of forward under full recomputation": (
+        "all again",
+        "alive until backward",
+        [("mlp.output_dropout.activation_gradient", "%mask_again_2", "%mask_2")],
+    ),
+    "stored too little": ("training", "alive until backward", [("dist.activations", "stored = ", "stored = 0 * ")]),
+}
+
+
+@pytest.mark.parametrize("error", EDITS)
+def test_an_error_is_refused(error: str) -> None:
+    name, said, edits = EDITS[error]
+    text = base(name)
+    for head, old, new in edits:
+        text = edited(text, head, (old, new))
+    found = against(name, text)
+    assert any(said in d.message for d in found), "\n".join(d.render() for d in found) or "taken"
+    assert all(d.span is not None for d in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "said"),
+    [
+        (
+            "training",
+            ['"attention.key.weight_gradient"', '"attention.key.optimizer"'],
+            "the gradient of weight 0 of 'attention.key' is missing",
+        ),
+        ("training", ['"mlp.layer_norm.optimizer"'], "weight 0 of 'mlp.layer_norm' is not updated"),
+    ],
+)
+def test_what_is_missing_is_named(name: str, heads: list[str], said: str) -> None:
+    assert [d.message for d in against(name, dropped(base(name), *heads))] == [said]
+
+
+def test_a_weight_is_updated_once() -> None:
+    text = edited(base("training"), '"attention.key.optimizer"', ("attention.key.optimizer", "attention.key_again.optimizer"))
+    again = text[
+        text.index('    dist.compute "attention.key_again.optimizer"') : text.index('    dist.compute "attention.value.optimizer"')
+    ]
+    text = text.replace(again, again.replace("key_again", "key") + again)
+    assert [d.message for d in against("training", text)] == ["weight 0 of 'attention.key' is updated twice"]
+
+
+def test_a_wrong_mesh_axis() -> None:
+    text = replaced(base("training"), ('<["tensor"=t]>', '<["data"=2, "tensor"=t]>'))
+    assert not against("training", text)  # two replicas that do the same
+    text = edited(text, "mlp.output_collective.forward", ('[{"tensor"}]', '[{"data"}]'))
+    (found,) = [d for d in against("training", text) if "gives" in d.message]
+    assert "'mlp.output_collective.forward'" in found.message
+
+
+DATA = """
+module @mlp {
+  bp.symbols B, S, c, H, F, t, e where F = 4 * H, t | F, t | H
+  bind.strategy @tp {tensor = t}
+  dist.mesh @mesh = <["data"=2]>
+  dist.block @block from "block" on @mesh strategy @tp(%x: !bp.tensor<B@data x S x H, e>, %dy: !bp.tensor<B@data x S x H, e>) {
+    %u = dist.compute "mlp.expand.forward" linear %x : !bp.tensor<B@data x S x F, e>
+      from "mlp.expand" phase forward
+      weights <F*H>
+      matmul <B*S*H*F>
+      work <read = B*S*H*e/2 + F*H*e, write = B*S*F*e/2>
+    %g = dist.compute "mlp.gelu.forward" gelu %u : !bp.tensor<B@data x S x F, e>
+      from "mlp.gelu" phase forward
+      work <read = B*S*F*e/2, write = B*S*F*e/2>
+    %y = dist.compute "mlp.contract.forward" linear %g : !bp.tensor<B@data x S x H, e>
+      from "mlp.contract" phase forward
+      weights <F*H>
+      matmul <B*S*H*F>
+      work <read = B*S*F*e/2 + F*H*e, write = B*S*H*e/2>
+    %dg = dist.compute "mlp.contract.activation_gradient" linear %dy : !bp.tensor<B@data x S x F, e>
+      from "mlp.contract" phase activation_gradient
+      weights <F*H>
+      matmul <B*S*H*F>
+      work <read = B*S*H*e/2 + F*H*e, write = B*S*F*e/2>
+    %dw2 = dist.compute "mlp.contract.weight_gradient" linear %dy, %g : !bp.tensor<F x H, e, unreduced={data}>
+      from "mlp.contract" phase weight_gradient
+      matmul <B*S*H*F>
+      work <read = B*S*H*e/2 + B*S*F*e/2, write = F*H*e>
+    %du = dist.compute "mlp.gelu.activation_gradient" gelu %dg, %u : !bp.tensor<B@data x S x F, e>
+      from "mlp.gelu" phase activation_gradient
+      work <read = B*S*F*e, write = B*S*F*e/2>
+    %dx = dist.compute "mlp.expand.activation_gradient" linear %du : !bp.tensor<B@data x S x H, e>
+      from "mlp.expand" phase activation_gradient
+      weights <F*H>
+      matmul <B*S*H*F>
+      work <read = B*S*F*e/2 + F*H*e, write = B*S*H*e/2>
+    %dw1 = dist.compute "mlp.expand.weight_gradient" linear %du, %x : !bp.tensor<H x F, e, unreduced={data}>
+      from "mlp.expand" phase weight_gradient
+      matmul <B*S*H*F>
+      work <read = B*S*F*e/2 + B*S*H*e/2, write = F*H*e>
+    %dw2_sum = dist.all_reduce "mlp.contract.reduction" sum [{"data"}] %dw2 : !bp.tensor<F x H, e>
+      from "mlp.contract" phase weight_gradient
+      work <read = F*H*e, write = F*H*e, msg = F*H*e>
+    %dw1_sum = dist.all_reduce "mlp.expand.reduction" sum [{"data"}] %dw1 : !bp.tensor<H x F, e>
+      from "mlp.expand" phase weight_gradient
+      work <read = F*H*e, write = F*H*e, msg = F*H*e>
+    dist.compute "mlp.contract.optimizer" adam %dw2_sum
+      from "mlp.contract" phase optimizer
+      weights <F*H>
+      work <read = F*H*(12 + e), write = F*H*(12 + e)>
+    dist.compute "mlp.expand.optimizer" adam %dw1_sum
+      from "mlp.expand" phase optimizer
+      weights <F*H>
+      work <read = F*H*(12 + e), write = F*H*(12 + e)>
+    dist.return %y, %dx
+  }
+}
+"""
+
+
+def test_data_parallelism_written_by_hand() -> None:
+    """The batch over two replicas: the sum of their gradients is the model's."""
+    assert not against("sequence", DATA)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (("adam %dw1_sum", "adam %dw1"), "'mlp.expand.optimizer' reads a partial sum that is still to be reduced over data"),
+        (("%dw1 = dist.compute", "%dw1 = dist.compute"), ""),
+        (("H x F, e, unreduced={data}>", "H x F, e>"), "'mlp.expand.weight_gradient' gives '%dw1'"),
+    ],
+)
+def test_gradients_of_replicas(edit: tuple[str, str], said: str) -> None:
+    found = against("sequence", replaced(DATA, edit))
+    assert [d.message.startswith(said) for d in found[:1]] == ([True] if said else [])
