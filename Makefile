@@ -3,7 +3,7 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: demo test lint docs bench
+.PHONY: demo test test-processes lint docs bench
 
 demo: .venv/installed
 	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference
@@ -11,7 +11,11 @@ demo: .venv/installed
 	  $(BIN)/bp-report - --bind B=1 c=2048 t=8
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The file tests again, every command of them as a process of its own, as a user would run it.
+test-processes: .venv/installed
+	$(BIN)/lit -q -Dprocesses=1 lit_tests
 
 # Ratios against peers, which are optional: what is missing is said.
 bench: .venv/installed

@@ -92,13 +92,13 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_bounds_answer_at_once(name: str) -> None:
     act, message = CASES[name]
-    started = time.perf_counter()
+    started = time.process_time()
     if message is None:
         act()
     else:
         with pytest.raises(ExpressionError, match=message):
             act()
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 SLOW: dict[str, Callable[[], object]] = {
@@ -117,9 +117,9 @@ SLOW: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_work_within_the_bounds_takes_less_than_two_seconds(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     SLOW[name]()
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_constants_and_zero_within_the_bounds() -> None:

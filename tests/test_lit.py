@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+import lit.LitTestCase
+import lit.Test
+import lit.worker
 import pytest
 
 LIT_TESTS = Path(__file__).parent.parent / "lit_tests"
@@ -29,19 +32,87 @@ def _lint() -> ModuleType:
 lint = _lint().lint
 
 
-@pytest.mark.parametrize("filecheck", ["filecheck", "FileCheck-19"])
-def test_lit(filecheck: str) -> None:
-    tool = shutil.which(filecheck, path=str(Path(sys.executable).parent)) or shutil.which(filecheck)
-    if tool is None:
-        pytest.skip(f"{filecheck} is not installed")
-    lit = Path(sys.executable).parent / "lit"  # the script: `python -m lit.main` does nothing
-    command = [str(lit), "-v", f"-Dfilecheck={tool}", str(LIT_TESTS)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout + done.stderr
-    passed = re.search(r"Passed\s*:\s*(\d+)", done.stdout)
-    skipped = re.search(r"Unsupported\s*:\s*(\d+)", done.stdout)
-    assert passed is not None
-    assert int(passed[1]) + (int(skipped[1]) if skipped else 0) == len(FILES)
+JUDGES = ["filecheck", *(["FileCheck-19"] if shutil.which("FileCheck-19") else [])]
+
+
+@cache
+def _cases() -> dict[Path, lit.LitTestCase.LitTestCase]:
+    """The tests that lit finds, by path."""
+    return {Path(case._test.getSourcePath()): case for case in lit.LitTestCase.load_test_suite([str(LIT_TESTS)])}
+
+
+def _result(case: lit.LitTestCase.LitTestCase, *judges: str) -> lit.Test.Result:
+    """What becomes of a test in this process (`lit_tests/helpers/in_process.py`); `lit` itself is the same in many."""
+    formats = importlib.import_module("in_process")  # found by the configuration of lit, which is read first
+    return formats.InProcess(*judges).execute(case._test, case._lit_config)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(LIT_TESTS)))
+def test_file(path: Path) -> None:
+    result = _result(_cases()[path], *JUDGES)
+    if result.code is lit.Test.UNSUPPORTED:
+        pytest.skip(result.output)
+    assert result.code is lit.Test.PASS, result.output
+
+
+def test_lit_finds_every_file() -> None:
+    assert sorted(_cases()) == FILES
+
+
+
+LETTERS = "printf 'a\\nb\\n'"
+
+
+@pytest.mark.parametrize(
+    ("command", "passes", "logged"),
+    [
+        ("%not bp-opt %s 2>&1 | FileCheck %s\n// CHECK: unknown operation", True, "$ refuses bp-opt"),
+        ("%not bp-opt %s 2>&1 | FileCheck %s\n// CHECK: expected nothing", False, "exit status 1"),
+        ("%not bp-opt %s >%t.out 2>&1\n// RUN: FileCheck %s < %t.out\n// CHECK: unknown operation", True, ""),
+        ("%not bp-opt %s 2>&1 >%t.out | FileCheck %s\n// RUN: test ! -s %t.out\n// CHECK: unknown operation", True, ""),
+        ("%not bp-opt %s 2>%t.out | FileCheck %s --allow-empty\n// CHECK-NOT: error\n// RUN: test -s %t.out", True, ""),
+        ("bp-opt %s", False, "unknown operation"),
+        ("%not --status=2 bp-opt %s", False, "expected exit status 2, found 1"),
+        ("%not bp-opt --help", False, "expected exit status 1, found 0"),
+        ("%not --status=2 bp-opt a b", True, ""),
+        (f"{LETTERS} > %t && {LETTERS} >> %t && FileCheck %s --input-file=%t\n// CHECK-COUNT-2: a", True, ""),
+        (f"{LETTERS} > %t && {LETTERS} > %t && FileCheck %s --input-file=%t\n// CHECK-COUNT-2: a", False, ""),
+        ("%repeat 2 a 1 b | grep aab", True, ""),
+        ("false | true", False, "exit status 1"),
+        ("! false", True, ""),
+        ("! true", False, "exit status 1"),
+        ("false || true", True, ""),
+        ("false ; true", True, ""),
+        ("false && true", False, ""),
+        ("true\n// RUN: false", False, "$ false"),
+        ("sh -c 'echo out; echo err >&2; echo out' 2>&1 | tr '\\n' ' ' | grep 'out err out'", True, ""),
+        ("%repeat two a", False, "ValueError"),  # a function that fails is a program with a traceback
+        ("%not %repeat two a", False, "the command crashed"),
+        ("%not --status=0 bp-opt --version && filecheck --version", True, ""),
+    ],
+)
+@pytest.mark.parametrize("processes", [False, True], ids=["in process", "processes"])
+def test_commands_do_the_same_in_one_process(command: str, passes: bool, logged: str, processes: bool, tmp_path: Path) -> None:
+    result = _trial(command, processes, tmp_path)
+    assert (result.code is lit.Test.PASS) == passes, result.output
+    assert logged in result.output or processes
+
+
+def _trial(command: str, processes: bool, tmp_path: Path) -> lit.Test.Result:
+    """What becomes of a file test with the command."""
+    (tmp_path / "a.bpir").write_text(f"// RUN: {command}\nmodel.blok\n")
+    parameters = "{'processes': '1'}" if processes else "{}"
+    (tmp_path / "lit.cfg.py").write_text(
+        f"lit_config.params = {parameters}\nlit_config.load_config(config, {str(LIT_TESTS / 'lit.cfg.py')!r})\n"
+        f"config.test_source_root = config.test_exec_root = {str(tmp_path)!r}\n"
+    )
+    (case,) = lit.LitTestCase.load_test_suite([str(tmp_path)])
+    return lit.worker._execute(case._test, case._lit_config)
+
+
+@pytest.mark.parametrize("command", ["true 3>&1", "true &> %t", "true & false", "none-such", "echo 'a"])
+def test_what_cannot_be_run_is_no_success(command: str, tmp_path: Path) -> None:
+    assert _trial(command, False, tmp_path).code in (lit.Test.FAIL, lit.Test.UNRESOLVED)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(LIT_TESTS)))

@@ -458,11 +458,11 @@ def test_spelling() -> None:
 def test_decisions_are_fast() -> None:
     many = [symbol(f"m{i}") for i in range(40)]
     facts = Facts([divides(t, m) for m in many] + [equal(H, h * d)])
-    started = time.perf_counter()
+    started = time.process_time()
     assert facts.equal(maximum(*many[:12]) + minimum(*many[:12]), many[0] + many[1]).refuted
     assert facts.equal(maximum(*(m - t for m in many[:12])) + t, maximum(*many[:12])).answer is not Answer.REFUTED
     assert facts.integral(many[3] * many[5] / t**2).proved
-    assert time.perf_counter() - started < 4
+    assert time.process_time() - started < 4
 
 
 def test_a_multiple_may_be_zero_or_negative() -> None:

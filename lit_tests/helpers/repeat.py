@@ -2,5 +2,11 @@
 
 import sys
 
-for count, text in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
-    sys.stdout.write(int(count) * text)
+
+def main(arguments: list[str]) -> None:
+    for count, text in zip(arguments[::2], arguments[1::2], strict=True):
+        sys.stdout.write(int(count) * text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
