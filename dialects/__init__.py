@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterable
 from types import ModuleType
 
+from bpir.ir.dialect import DIALECTS
+
 _loaded: dict[str, ModuleType | None] = {}
 _lock = threading.RLock()  # a module that another thread is importing has not declared everything yet
 _available: list[str] = []
@@ -51,12 +53,13 @@ def load_all(names: Iterable[str]) -> tuple[str, ...]:
 
 def starts(name: str) -> tuple[str, ...]:
     """Further start symbols of the grammar of a loaded dialect."""
-    return tuple(getattr(_loaded.get(name), "STARTS", ()))
+    found = DIALECTS.get(name)
+    return found.starts if found is not None else ()
 
 
 def _uses(name: str) -> tuple[str, ...]:
-    used = tuple(getattr(_loaded.get(name), "USES", ()))
-    return used if name in ("bp", *_ALWAYS) else ("bp", *used)
+    found = DIALECTS.get(name)
+    return ("bp", *found.uses) if found is not None and name != "bp" else ()
 
 
 def _declares(module: ModuleType, name: str) -> bool:

@@ -14,9 +14,12 @@ from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
+from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, Property, SymbolName, Word
+
+declare(Dialect("bind"))
 
 
 @attrs.frozen

@@ -17,6 +17,7 @@ from bpir.dialects.dist.tasks import PHASES, MemoryFacts
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
+from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import (
@@ -33,7 +34,8 @@ from bpir.ir.syntax import (
     strings,
 )
 
-USES = ("bp", "dist")
+declare(Dialect("plan", "plan", "PortablePlanIR", uses=("dist",)))
+
 TASK_KINDS = ("compute", "collective", "transfer", "barrier", "host")
 ROLES = ("input", "output", "constant", "state", "workspace", "activation", "gradient", "optimizer")
 STORAGE = ("device_local", "persistent", "transient")

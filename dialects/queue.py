@@ -10,10 +10,11 @@ from bpir.dialects.plan import names_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
+from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, References, SymbolName, Word
 
-USES = ("bp", "concrete")
+declare(Dialect("queue", level="concrete", uses=("concrete",)))
 
 KINDS = ("compute", "collective", "transfer", "host")
 QUEUE_OF_COMMAND = {

@@ -13,10 +13,11 @@ from bpir.dialects.plan import Integers, names_of, number_of, symbol_of
 from bpir.ir.attributes import I64, IntegerAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
+from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, Reference
 
-USES = ("bp", "plan", "concrete")
+declare(Dialect("slot", level="concrete", uses=("plan", "concrete")))
 
 
 class Issue(OperationDeclaration):

@@ -83,6 +83,7 @@ class OperationDeclaration:
     syntax: ClassVar[tuple[Part, ...] | None] = None  # None: generic form only
     spelling: ClassVar[str] = ""  # the word that opens the custom form, if it is not the name
     graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
+    in_module: ClassVar[bool] = False  # stands in a module, whatever holds the other operations of its dialect
     isolated: ClassVar[bool] = False  # values of enclosing regions are not visible inside
     symbol_table: ClassVar[bool] = False  # holds operations with unique `sym_name`
     terminator: ClassVar[bool] = False
@@ -123,9 +124,6 @@ ATTRIBUTE_BODIES: dict[str, str] = {}
 
 TYPE_BODIES: dict[str, str] = {}
 """`dialect.name` of each type (`!dialect.name<...>`) to the start symbol that parses its body."""
-
-EXTENSION_LEVELS: dict[str, str] = {}
-"""Per dialect that extends a level (a target extension of the concrete level): that level. Such a dialect registers itself."""
 
 
 def declared(dialects: Iterable[str]) -> list[OperationDeclaration]:

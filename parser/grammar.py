@@ -17,10 +17,10 @@ What the author of a dialect must know:
 - An alternative without `-> action` passes on its only value, or a list of its values.
 - `x*`, `x+`, `(...)?`, `[...]` work as in lark; the items of a repetition are spliced into the values of the rule (an absent `[x]`
   gives None).
-- A dialect that uses rules or bodies of another one imports its module, and names it in a module variable `USES = ("bp",)`; `bp` is
+- A dialect that uses rules or bodies of another one imports its module, and names it in its `Dialect(..., uses=("plan",))`; `bp` is
   always loaded along with any dialect of ours.
 - The body of `#d.name<...>` / `!d.name<...>` is parsed by its start symbol in `ATTRIBUTE_BODIES` / `TYPE_BODIES`; any other start symbol
-  for `context.body` must be listed in a module variable `STARTS = ("bp_shape_body",)`.
+  for `context.body` must be listed in its `Dialect(..., starts=("bp_shape_body",))`.
 - Bodies hold no lone `<`, `>` or unbalanced bracket (`a > b` only in custom forms), as LLVM scans them raw.
 - `infer` runs when the custom form has been read, with operands, properties and regions set; all operands are defined by then.
   Where `ResultTypes` wrote types, they are taken, and the structural verifier compares them with `infer`.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from bpir import dialects
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, OperationDeclaration, Raw
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
@@ -19,7 +20,7 @@ from bpir.parser.scopes import Forward, NameScope, RegionScope
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
 
-OURS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot"))
+OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
 
 _MEMO_TEXT = 4096  # longer texts are not remembered

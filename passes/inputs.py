@@ -11,6 +11,7 @@ from bpir.dialects.bp import symbol_table
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, note, suggestion
+from bpir.ir.dialect import is_input
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.passes.base import Pass
@@ -164,6 +165,6 @@ def inputs_of(module: Operation, *chosen: Binding) -> list[Operation]:
     replacing = {(c.operation.name, c.name): c.operation for c in chosen}
     kept = []
     for operation in top_level(module):
-        if operation.name.partition(".")[0] in ("bp", "bind"):
+        if is_input(operation.name):
             kept.append(replacing.pop((operation.name, _text(operation, "sym_name")), operation))
     return kept + list(replacing.values())

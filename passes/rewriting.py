@@ -6,13 +6,9 @@ from collections.abc import Callable
 
 from bpir.dialects.bp import Rewriting, rewrite_attribute
 from bpir.ir.attributes import Attribute, Type
+from bpir.ir.dialect import is_input
 from bpir.ir.operation import Operation, Value, clone, top_level
 from bpir.passes.distribution import new_module
-
-
-def is_input(operation: Operation) -> bool:
-    """Whether the operation says what a derivation is given (`bp`, `bind`), rather than being derived."""
-    return operation.name.partition(".")[0] in ("bp", "bind")
 
 
 def rewrite_module(module: Operation, rewrite: Rewriting, change: Callable[[Operation], Operation]) -> Operation:
@@ -21,7 +17,7 @@ def rewrite_module(module: Operation, rewrite: Rewriting, change: Callable[[Oper
     values: dict[Value, Value] = {}  # of all copies, as one may use what another defines
     operations = []
     for operation in top_level(module):
-        if is_input(operation):
+        if is_input(operation.name):
             operations.append(change(operation))
         else:
             copy = clone(operation, values)

@@ -15,8 +15,9 @@ from bpir.dialects.concrete.contract import plan_fingerprint
 from bpir.dialects.concrete.envelope import is_command, kind_of
 from bpir.dialects.concrete.extension import EXTENSIONS
 from bpir.dialects.plan import names_of, symbol_of, text_of
-from bpir.ir.declaration import DECLARATIONS, EXTENSION_LEVELS
+from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.dialect import DIALECTS
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.verifiers import module as structure
@@ -241,9 +242,10 @@ from bpir.dialects.concrete.extension import TargetExtension, Violation, build
 from bpir.dialects.plan import names_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.dialect import Dialect, declare
 from bpir.ir.syntax import References, Text
 
-USES = ("bp", "concrete")
+declare(Dialect("tape", level="concrete", uses=("concrete",)))
 
 
 class Tape(OperationDeclaration):
@@ -281,7 +283,7 @@ def tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(dialects, "__path__", [*dialects.__path__, str(tmp_path)])
     yield
     EXTENSIONS.pop("tape", None)
-    EXTENSION_LEVELS.pop("tape", None)
+    DIALECTS.pop("tape", None)
     DECLARATIONS.pop("tape.tape", None)
     dialects._loaded.pop("tape", None)
     sys.modules.pop("bpir.dialects.tape", None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from bpir.dialects.bp import bindings_of, relations_of
 from bpir.ir.diagnostic import Diagnostic, Source, Span
+from bpir.ir.dialect import level_of_operation
 from bpir.ir.expression import ONE, ExpressionError
 from bpir.ir.expression_bounds import integral
 from bpir.ir.operation import Operation, top_level
@@ -194,7 +195,7 @@ _BOUND = {"=": "", ">=": "at least ", ">": "more than "}
 
 def _contents(module: Operation) -> str:
     """How many operations of each kind the rules range over: `dist.block, 7 dist.compute`."""
-    count = Counter(o.name for o in module.walk() if o.name.partition(".")[0] not in ("bp", "bind", "builtin"))
+    count = Counter(o.name for o in module.walk() if level_of_operation(o.name))
     return ", ".join(f"{number} {name}" if number > 1 else name for name, number in count.items())
 
 

@@ -15,20 +15,13 @@ from pathlib import Path
 
 from bpir import dialects, passes
 from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.dialect import DIALECTS
 from bpir.passes.base import options
 from bpir.tools import documentation, reference
 from bpir.tools.documentation import PASS_SECTIONS, Documentation
 from bpir.tools.listing import levels
 
 HEADINGS = {"Conserved": "Conserved quantities", "Example": "Example, run when this page was built"}
-RULE_GROUPS = {
-    "bp": "Symbols and relations",
-    "model": "ModelIR",
-    "dist": "DistributedTaskIR",
-    "plan": "PortablePlanIR",
-    "concrete": "ConcretePlanIR",
-}
-
 
 class DocumentationError(Exception):
     """The documentation is not complete, or an example of it fails."""
@@ -171,10 +164,16 @@ def rules_page() -> str:
         "`bp-verify SOURCE TARGET` verifies the same rules of two files.",
     ]
     for prefix, rules in groups.items():
-        what = "Gate of" if prefix in passes.PASSES else RULE_GROUPS.get(prefix, "Dialect")
+        what = "Gate of" if prefix in passes.PASSES else _title(prefix)
         lines += ["", f"## {what} `{prefix}` {{: #{prefix} }}", "", "| rule | what it demands |", "|---|---|"]
         lines += [f'| <span id="{label}">`{label}`</span> | {_cell(demand)} |' for label, demand in rules.items()]
     return "\n".join(lines) + "\n"
+
+
+def _title(dialect: str) -> str:
+    """A dialect as people call it: the name of its level, where it is one."""
+    found = DIALECTS.get(dialect)
+    return "Symbols and relations" if dialect == "bp" else found.title if found is not None and found.title else "Dialect"
 
 
 # --- the language

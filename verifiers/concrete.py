@@ -10,8 +10,8 @@ from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, ref
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
-from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
+from bpir.ir.dialect import dialect_of
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import references
@@ -82,9 +82,10 @@ class _Structure:
         known_as["command"] = {symbol_of(c) for c in self.commands}
         for operation in self.operations:
             dialect = operation.name.partition(".")[0]
-            if dialect in ("bp", "bind"):
+            ours = dialect_of(operation.name)
+            if ours is not None and ours.is_input:
                 continue
-            if kind and dialect in EXTENSION_LEVELS and dialect != kind:
+            if kind and ours is not None and ours.is_extension and dialect != kind:
                 message = f"'{operation.name}' can't stand in a plan for a {kind} target"
                 self.findings.refuse("R7", operation, message)
                 continue

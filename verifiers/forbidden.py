@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.dialect import is_input, level_of_operation
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
 from bpir.verifiers.properties import Said, own_names
@@ -84,7 +84,7 @@ def verify(module: Operation, operations: Iterable[Operation], properties: Itera
 def _level(operation: Operation) -> str:
     """The level of the operation; empty for an input of a derivation: it may say what the level may not, its free attributes may not."""
     dialect = operation.name.partition(".")[0]
-    return "" if dialect in ("builtin", "bp", "bind") else dialect
+    return "" if dialect == "builtin" or is_input(operation.name) else dialect
 
 
 def _judge(operation: Operation, level: str, name: str, value: Attribute, free: bool) -> list[str]:
@@ -92,7 +92,7 @@ def _judge(operation: Operation, level: str, name: str, value: Attribute, free: 
     messages: list[str] = []
     if not free and name in own_names(operation.declaration) and not _may_say(value):
         return messages
-    for what, words in FORBIDDEN.get(EXTENSION_LEVELS.get(level, level), {}).items():
+    for what, words in FORBIDDEN.get(level_of_operation(level), {}).items():
         if ((free or name not in own_names(operation.declaration)) and _words(name) & words) or _says(value, words, free):
             rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
             messages.append(f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]")

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Span, fail, note
+from bpir.ir.dialect import level_of_operation
 from bpir.ir.operation import Operation, top_level
-
-_LEVEL_OF_DIALECT = {
-    "model": "model",
-    "dist": "dist",
-    "plan": "plan",
-    "concrete": "concrete",
-}
-
-
-def level_of_dialect(name: str) -> str:
-    """The level of a dialect's operations, those of target extensions included; "" for inputs (`bp`, `bind`) and all others."""
-    return _LEVEL_OF_DIALECT.get(name) or EXTENSION_LEVELS.get(name, "")
 
 
 def place_of(module: Operation) -> Span | None:
     """Where a diagnostic about the whole module points: at its own text, or at its first operation of a level."""
     if module.span is not None:
         return module.span
-    spans = (operation.span for operation in top_level(module) if level_of_dialect(operation.name.partition(".")[0]))
+    spans = (operation.span for operation in top_level(module) if level_of_operation(operation.name))
     return next(spans, None)
 
 
@@ -34,14 +22,13 @@ def level_of(module: Operation) -> str:
         DiagnosticError: the module mixes levels.
     """
     operations = top_level(module)
-    dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
-    levels = {level_of_dialect(dialect) for dialect in dialects} - {""}
+    levels = {level_of_operation(name) for name in {operation.name for operation in operations}} - {""}
     if len(levels) <= 1:
         return next(iter(levels), "")
     first: Operation | None = None
     found = ""
     for operation in operations:
-        level = level_of_dialect(operation.name.partition(".")[0])
+        level = level_of_operation(operation.name)
         if not level or level == found:
             continue
         if first is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
+from bpir.ir.dialect import DIALECTS
 from bpir.ir.operation import Operation
 from bpir.verifiers import structure
 from bpir.verifiers.properties import said, spoken
@@ -15,7 +15,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     properties = said(operations)
     found = structure.verify(module, operations, properties)
     dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
-    if not dialects & {"bp", "bind", "model", "dist", "plan", "concrete", *EXTENSION_LEVELS}:
+    if dialects.isdisjoint(DIALECTS):
         return found
     from bpir.verifiers import counts, forbidden, placement, symbols
     from bpir.verifiers.levels import level_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import EXTENSION_LEVELS
 from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
+from bpir.ir.dialect import dialect_of
 from bpir.ir.expression import ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
@@ -16,7 +16,6 @@ from bpir.ir.syntax import strings
 from bpir.verifiers.properties import Said
 
 _ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
-OWN_DIALECTS = frozenset(("bp", "bind", "model", "dist", "plan", "concrete"))
 
 
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
@@ -25,7 +24,7 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
     R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
     for the bound numbers, and numbers are found that satisfy them all.
     """
-    ours = {name for name in {o.name for o in operations} if name.partition(".")[0] in (*OWN_DIALECTS, *EXTENSION_LEVELS)}
+    ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
     own = [o for o in operations if o.name in ours]
     if not own:
         return []

@@ -22,8 +22,9 @@ from bpir.dialects.bp.attributes import (
 from bpir.dialects.bp.grammar import vector_action
 from bpir.dialects.bp.operations import Assume, Bind, Bindings, Names, Relations, Symbols, bindings_attribute
 from bpir.dialects.bp.table import SymbolTable, bindings_of, relations_attribute, relations_of, symbol_table
+from bpir.ir.dialect import Dialect, declare
 
-STARTS = ("bp_shape_body",)
+declare(Dialect("bp", starts=("bp_shape_body",)))
 
 __all__ = [
     "COMPONENTS",

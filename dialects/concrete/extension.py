@@ -13,7 +13,7 @@ import attrs
 
 from bpir import dialects
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import DECLARATIONS, EXTENSION_LEVELS
+from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, Span
 from bpir.ir.operation import Operation
 
@@ -36,7 +36,6 @@ class TargetExtension:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         EXTENSIONS[cls.kind] = cls()
-        EXTENSION_LEVELS[cls.kind] = "concrete"
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
         """The canonical construction for the commands: binding makes it, and the gate compares with it."""

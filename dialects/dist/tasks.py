@@ -34,6 +34,7 @@ class Mesh(OperationDeclaration):
     """`dist.mesh @mesh = <["tensor"=t]>`: the logical mesh; axes in order, each with its size (as Shardy and JAX spell it)."""
 
     name = "dist.mesh"
+    in_module = True
     syntax = (SymbolName(), MeshAxes())
     required = ("sym_name", "axes")
 
@@ -42,6 +43,7 @@ class Block(OperationDeclaration):
     """`dist.block @block from "block" on @mesh (%x: T) { ... }`: the tasks of one rank, in an order that respects data flow."""
 
     name = "dist.block"
+    in_module = True
     syntax = (
         SymbolName(),
         Clause("from", (Text("source"),), optional=False, line=False),

@@ -23,6 +23,7 @@ class Block(OperationDeclaration):
     """`model.block @block(%x: !bp.tensor<B x S x H, e>) { ... }`: a block of a model; its operations carry layer names."""
 
     name = "model.block"
+    in_module = True
     syntax = (SymbolName(), EntryRegion())
     required = ("sym_name",)
     isolated = True
