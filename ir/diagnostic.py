@@ -1,4 +1,4 @@
-"""Errors as values that know how to show themselves: a message, a place in a source text, notes."""
+"""Errors and warnings as values that know how to show themselves: a message, a place in a source text, notes."""
 
 from __future__ import annotations
 
@@ -108,6 +108,10 @@ def printable(text: str) -> str:
 
 def error(message: str, span: Span | None = None, *notes: Diagnostic, undecided: bool = False) -> Diagnostic:
     return Diagnostic(message, span, "error", notes, undecided)
+
+
+def warning(message: str, span: Span | None = None, *notes: Diagnostic) -> Diagnostic:
+    return Diagnostic(message, span, "warning", notes)
 
 
 def note(message: str, span: Span | None = None) -> Diagnostic:

@@ -71,6 +71,10 @@ class Pass:
         """
         raise NotImplementedError
 
+    def warnings(self, module: Operation) -> list[Diagnostic]:
+        """What a user should know of a module that `run` accepts: what has no effect, and what is rarely meant. In a fixed order."""
+        return []
+
     def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
         """What is wrong with `target` as a derivation of `source`. If there is an error, the pass publishes nothing."""
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects.bp import symbol_table
+from bpir.dialects.model.base import has_effect
 from bpir.ir.operation import Operation, top_level, uses
 from bpir.passes.base import Pass
 from bpir.passes.rewriting import rewrite_module
@@ -12,7 +13,10 @@ from bpir.passes.rewriting import rewrite_module
 
 @attrs.define(eq=False)
 class CanonicalizePass(Pass):
-    """Rewrites expressions by the declared relations (`h*d` becomes `H` where `H = h*d`), and drops model operations nobody uses."""
+    """Rewrites expressions by the declared relations (`h*d` becomes `H` where `H = h*d`), and drops model operations nobody uses.
+
+    What has an effect stays: `model.kv_append` writes the cache, whoever reads what it gives.
+    """
 
     name = "canonicalize"
 
@@ -29,7 +33,7 @@ def _drop_dead(block: Operation) -> None:
     body = block.regions[0].blocks[0]
     while True:
         used = uses(body.operations)
-        kept = [o for o in body.operations if not o.results or any(r in used for r in o.results)]
+        kept = [o for o in body.operations if not o.results or has_effect(o) or any(r in used for r in o.results)]
         if len(kept) == len(body.operations):
             return
         body.operations = kept

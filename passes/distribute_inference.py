@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 import attrs
 
 from bpir.dialects import bind as bind
@@ -11,15 +13,19 @@ from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import Phase, phase_of
+from bpir.dialects.model.phases import Phase, phase_of, token_axes
 from bpir.dialects.model.sharding import TENSOR, lone_symbol, shardable_axes, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.diagnostic import Diagnostic, fail, note
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Block, Operation, Region, Value, top_level
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
+from bpir.passes.inference_warnings import attention_without_cache, dead_operations
+from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
+from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
 @attrs.define(eq=False)
@@ -29,8 +35,8 @@ class DistributeTransformerInferencePass(Derivation):
     Boundary: ModelIR to distributed-task IR.
 
     Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and context; a
-    strategy that says the tensor-parallel degree `t`. Of a strategy nothing else is read: its other fields are those of training, for
-    which the same file may be distributed.
+    strategy that says the tensor-parallel degree `t`. Its other fields change no task here: each that is not at its neutral value
+    gets a warning; pipeline and data are axes of the mesh.
 
     Equations (one block, one rank; `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`, feed-forward
     `F`, `e` bytes an element):
@@ -79,13 +85,15 @@ class DistributeTransformerInferencePass(Derivation):
         degree = strategy.expr("tensor", "distribution")
         table = symbol_table(module)
         assumptions = Assumptions(table)
-        parallel = table.facts.equal(degree, ONE).proved is False
+        parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
         blocks = []
         for operation in top_level(expand(module)):
             if operation.name == "model.block":
                 phase = phase_of(operation, workload.fields)
                 axes = shardable_axes(operation) if parallel else ()
+                if parallel:
+                    refuse_unsharded(operation, axes, degree, table)
                 for axis in axes:
                     assumptions.require_divides(degree, symbol(axis), operation.span)
                 properties: dict[str, Attribute] = {
@@ -99,7 +107,7 @@ class DistributeTransformerInferencePass(Derivation):
                 blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
-        sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh)}
+        sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return new_module(
             module,
             [
@@ -109,6 +117,20 @@ class DistributeTransformerInferencePass(Derivation):
                 *blocks,
             ],
         )
+
+    def warnings(self, module: Operation) -> list[Diagnostic]:
+        workload = inputs.workload(module, self, "inference")
+        strategy = inputs.strategy(module, self)
+        table = symbol_table(module)
+        degree = strategy.expr("tensor", "distribution")
+        found = unheeded_in_inference(strategy, self, table.facts)
+        for operation in top_level(expand(module)):
+            if operation.name == "model.block":
+                if not table.facts.equal(degree, ONE).proved:
+                    found += whole_weights(operation, shardable_axes(operation), degree, table)
+                found += dead_operations(operation)
+                found += attention_without_cache(operation, token_axes(operation, workload.fields)[1])
+        return found
 
 
 class _Distribution:
@@ -122,13 +144,18 @@ class _Distribution:
         self.values: dict[Value, Value] = {}
         self.out = Block()
         self.names: set[str] = set()
+        self.inputs: dict[Value, frozenset[Value]] = {}  # the arguments of the block that a value depends on
+        self.caches: dict[tuple[Value, ...], list[Value]] = {}  # the visible K and V, by the new ones in the model
 
     def block(self, source: Operation) -> Block:
         self.names = {layer_of(operation) for operation in source.body}
         for argument in source.regions[0].blocks[0].arguments:
             self.values[argument] = Value(self._type(argument), name=argument.name)
+            self.inputs[argument] = frozenset((argument,))
         self.out = Block([self.values[a] for a in source.regions[0].blocks[0].arguments])
         for operation in source.body:
+            depends = frozenset().union(*(self.inputs[v] for v in operation.operands))
+            self.inputs.update(dict.fromkeys(operation.results, depends))
             if operation.name == "model.return":
                 operands = [self.values[v] for v in operation.operands]
                 self.out.append(build("dist.return", operands, span=operation.span))
@@ -149,11 +176,11 @@ class _Distribution:
         elif isinstance(declaration, KvAppend):
             self._bind(operation, self._append(operation, layer_of(operation), operands))
         elif isinstance(declaration, Attention):
-            if not _appended(operation):
-                layer = self._free(f"{group_of(layer_of(operation))}.kv_append", operation)
-                operands[1:] = self._append(operation, layer, operands[1:])
+            cached = self._cached_attention(operation)
+            if cached and not _appended(operation):
+                operands[1:] = self._visible(operation, operands[1:])
             results = [self._type(v) for v in operation.results]
-            self._bind(operation, self._compute(operation, layer_of(operation), operands, results, "read").results)
+            self._bind(operation, self._compute(operation, layer_of(operation), operands, results, "read" if cached else "").results)
         else:
             self._plain(operation, declaration, operands)
 
@@ -170,11 +197,12 @@ class _Distribution:
         self.values.update(zip(operation.results, values, strict=True))
 
     def _free(self, layer: str, operation: Operation) -> str:
-        """The layer name, or one made from the operation's own where the file, or an earlier task, has taken it."""
-        if layer in self.names:
-            layer = f"{layer_of(operation)}.{layer.rpartition('.')[2]}"
-        self.names.add(layer)
-        return layer
+        """The layer name; or one made from the operation's own, numbered if need be, where the file or an earlier task has taken it."""
+        own = f"{layer_of(operation)}.{layer.rpartition('.')[2]}"
+        names = chain((layer, own), (f"{own}.{number}" for number in count(1)))
+        free = next(name for name in names if name not in self.names)
+        self.names.add(free)
+        return free
 
     def _compute(self, operation: Operation, layer: str, operands: list[Value], results: list[TensorType], effect: str = "") -> Operation:
         kind = "kv_append" if effect == "write" else operation.name.partition(".")[2]
@@ -208,8 +236,42 @@ class _Distribution:
             "source": StringAttr(layer_of(operation)),
         }
 
+    def _cached_attention(self, operation: Operation) -> bool:
+        """Whether an attention reads the cache: of K and V that a `kv_append` gives, that it says the context of, or of its own tokens.
+
+        K and V of another input's tokens are all visible, and no part of the decoder's context.
+        """
+        if _appended(operation) or "context" in operation.properties:
+            return True
+        query, key = operation.operands[:2]
+        if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
+            return True
+        same_axis = query.type.dims[1] is key.type.dims[1]
+        if same_axis and self.inputs[query] & self.inputs[key]:
+            return True
+        tokens = key.type.dims[1]
+        if self.phase.name == "decode" and tokens is not ONE and self.phase.rewrite(tokens) is ONE:
+            raise fail(
+                f"K and V of '{layer_of(operation)}' come from another input than Q, and decode leaves it one token, because its token "
+                f"axis is {tokens.text}, too",
+                operation.span,
+                note("give that input a token axis of its own; or say 'context' where K and V are the new tokens of a cache"),
+            )
+        return False
+
+    def _visible(self, operation: Operation, operands: list[Value]) -> list[Value]:
+        """The visible K and V of an attention without a `kv_append`: attentions over the same new K and V share one cache."""
+        known = self.caches.get(tuple(operation.operands[1:]))
+        if known is not None:
+            return known
+        layer = self._free(f"{group_of(layer_of(operation))}.kv_append", operation)
+        return self._append(operation, layer, operands)
+
     def _append(self, operation: Operation, layer: str, operands: list[Value]) -> list[Value]:
         """The new K and V go to the cache; the values of the cache after that come out."""
+        new = tuple(operation.operands[-2:])
+        if new in self.caches:
+            raise fail(f"'{layer_of(operation)}' appends K and V to a cache that have one already: one kv_append is enough", operation.span)
         cache = [self._cached(v) for v in operands]
         properties: dict[str, Attribute] = {
             "task": StringAttr(self._free(f"{group_of(layer)}.kv_cache", operation)),
@@ -226,6 +288,7 @@ class _Distribution:
         visible = self._compute(operation, layer, [*operands, *state.results], cache, "write").results
         for value, operand in zip(visible, operands, strict=True):
             value.name = f"{operand.name}_visible" if operand.name else None
+        self.caches[new] = visible
         return visible
 
     def _cached(self, value: Value) -> TensorType:

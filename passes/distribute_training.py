@@ -15,16 +15,18 @@ from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import fail
+from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Operation, Region, top_level
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inputs import Binding
+from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
 from bpir.passes.training_tasks import Tasks
+from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
 @attrs.define(eq=False)
@@ -114,6 +116,8 @@ class DistributeTransformerTrainingPass(Derivation):
             block = decompose(operation, training_axes(operation, workload.fields if workload is not None else {}))
             for axis in axes if parallel else ():
                 assumptions.require_divides(degree, symbol(axis), operation.span)
+            if parallel and not choices.sequence_parallel:
+                refuse_unsharded(operation, axes, degree, table)
             if choices.sequence_parallel:
                 assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
             graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh)
@@ -136,7 +140,7 @@ class DistributeTransformerTrainingPass(Derivation):
             blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
-        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh)}
+        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return new_module(
             module,
             [
@@ -146,6 +150,19 @@ class DistributeTransformerTrainingPass(Derivation):
                 *blocks,
             ],
         )
+
+    def warnings(self, module: Operation) -> list[Diagnostic]:
+        strategy = inputs.strategy(module, self)
+        table = symbol_table(module)
+        degree = strategy.expr("tensor", "distribution")
+        found: list[Diagnostic] = []
+        for operation in top_level(expand(module)):
+            if operation.name == "model.block":
+                block = decompose(operation)
+                found += unheeded_in_training(strategy, self, table.facts, block)
+                if not table.facts.equal(degree, ONE).proved:
+                    found += whole_weights(operation, shardable_axes(block), degree, table)
+        return found
 
 
 def choices_of(strategy: Binding, parallel: bool) -> Choices:

@@ -74,6 +74,8 @@ class PassManager:
         before = self.render(module) if watched or self.replay else ""
         with self.timing.section(current.name):
             result = current.run(module)
+        for warning in current.warnings(module):
+            self.report(warning)
         if self.replay:
             with self.timing.section("Replay"):
                 self._replay(current, module, result, before)

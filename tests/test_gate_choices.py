@@ -62,7 +62,7 @@ def test_what_the_verifiers_let_differ_are_the_options_of_the_passes() -> None:
     assert {field.name for field in DEPLOYMENT} & options(BindReferenceQueueTargetPass).keys() == {*binding.OPTIONS}
 
 
-@pytest.mark.parametrize("fields", ["batch_axis = H, batch = 1", "token_axis = H", "batch_axis = B"])
+@pytest.mark.parametrize("fields", ["batch_axis = S, token_axis = B", "token_axis = S", "batch_axis = B"])
 def test_r9_the_axes_of_a_workload_are_those_of_the_file(fields: str) -> None:
     """No option says which axis holds the sequences, or the tokens: not even what holds anyway may be added."""
     one = model(DECODE.replace("}", f", {fields}}}"))

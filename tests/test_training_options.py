@@ -34,7 +34,7 @@ FIELDS: dict[str, list[dict[str, str]]] = {
 }
 CHOICES = [(field, chosen) for field, values in FIELDS.items() for chosen in values]
 INERT = ("pipeline", "data")
-"""Fields that alone change nothing of the block: the stage that it stands in, and replicas of all of it."""
+"""Fields that alone change the mesh, but nothing of the block: the stage that it stands in, and replicas of all of it."""
 
 
 def derived(text: str, *passes: str) -> str:
@@ -50,8 +50,12 @@ def in_file(chosen: dict[str, str], text: str = TEXT) -> str:
 
 
 def block_of(text: str) -> str:
-    """The distributed block without the strategy that its module names."""
+    """The mesh and the distributed block without the strategy that its module names."""
     return text[text.index("dist.mesh") :]
+
+
+def tasks_of(text: str) -> str:
+    return text[text.index("dist.block") :]
 
 
 def test_every_field_of_a_strategy_is_covered() -> None:
@@ -75,7 +79,8 @@ def test_an_option_overrides_the_file_and_changes_the_result(field: str) -> None
     assert both == derived(in_file(second), "distribute-training")
     plain = derived(in_file(first), "distribute-training")
     assert both != plain
-    assert (block_of(both) == block_of(plain)) == (field in INERT)
+    assert block_of(both) != block_of(plain)
+    assert (tasks_of(both) == tasks_of(plain)) == (field in INERT)
 
 
 @pytest.mark.parametrize("chosen", [{"batch": "8"}, {"context": "1024"}, {"batch": "D", "context": "2*t"}, {"batch": "B"}])

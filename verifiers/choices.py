@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from bpir.dialects.bind import as_expr
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.sharding import TENSOR
 from bpir.dialects.plan import symbol_of, text_of
-from bpir.ir.attributes import SymbolRefAttr
+from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.rules import Findings
@@ -49,19 +50,33 @@ def candidates(module: Operation, what: str, kind: str) -> list[Operation]:
     return [o for o in top_level(module) if o.name == what and text_of(o, "kind") in ("", kind)]
 
 
-def verify_mesh(findings: Findings, rule: str, target: Operation, block: Operation, degree: Expr | None) -> dict[str, Expr] | None:
-    """The mesh of a block: one axis of tensor parallelism, as large as the degree that the strategy says; None if it is refused."""
+_MESH = ("pipeline", "data", TENSOR)
+"""The axes of a mesh in their order; each has the size that the field of its name says in the strategy, 1 where there is none."""
+
+
+def verify_mesh(
+    findings: Findings, rule: str, target: Operation, block: Operation, strategy: Mapping[str, Attribute] | None
+) -> dict[str, Expr] | None:
+    """The mesh of a block: the axes of the strategy, of which those of size 1 may be left out; None if it is refused."""
     reference = block.properties.get("mesh")
-    for operation in top_level(target):
-        if operation.name == "dist.mesh" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-            mesh = dict(mesh_entries(operation.properties.get("axes")))
-            message = "the mesh is not that of the strategy: one axis 'tensor' of its degree"
-            wanted = f'expected <["{TENSOR}"={degree.text}]>' if degree is not None else f"the strategy does not say '{TENSOR}'"
-            if degree is None or mesh.keys() != {TENSOR}:
-                findings.refuse(rule, operation, message, note(wanted))
-                return None
-            same = Statement(mesh[TENSOR], "=", degree)
-            verdict = same.decide(findings.facts)
-            return mesh if findings.claim(rule, operation, message, "the size of the mesh", same, verdict, note(wanted)) else None
-    findings.refuse(rule, block, "the block names no dist.mesh of the module")
-    return None
+    meshes = [o for o in top_level(target) if o.name == "dist.mesh"]
+    mesh = next((o for o in meshes if isinstance(reference, SymbolRefAttr) and symbol_of(o) == reference.root), None)
+    if mesh is None:
+        findings.refuse(rule, block, "the block names no dist.mesh of the module")
+        return None
+    sizes = {name: as_expr((strategy or {}).get(name)) for name in _MESH}
+    if sizes[TENSOR] is None:
+        findings.refuse(rule, mesh, f"the mesh is not that of the strategy: the strategy does not say '{TENSOR}'")
+        return None
+    found = dict(mesh_entries(mesh.properties.get("axes")))
+    wanted = {name: size for name, size in sizes.items() if size is not None and size is not ONE}
+    message = "the mesh is not that of the strategy"
+    help = note("expected <[" + ", ".join(f'"{name}"={size.text}' for name, size in wanted.items()) + "]>")
+    if list(found) != [name for name in _MESH if name in found]:
+        findings.refuse(rule, mesh, message, help)
+        return None
+    for name in _MESH:
+        same = Statement(found.get(name, ONE), "=", sizes[name] or ONE)
+        if not findings.claim(rule, mesh, message, f"the size of the mesh axis '{name}'", same, same.decide(findings.facts), help):
+            return None
+    return found

@@ -86,7 +86,7 @@ class Distribution:
         workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = verify_mesh(self.findings, "R10", self.target, block, degree)
+        mesh = verify_mesh(self.findings, "R10", self.target, block, strategy)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
         axes = shardable_axes(model) if parallel else ()
         allowed: set[Relation] = set()
@@ -153,6 +153,7 @@ class _BlockCheck:
         self.reduced: list[TensorType] = []
         self.whole = True
         self.readers: dict[Value, list[Operation]] = {}
+        self.visible: dict[tuple[Value, ...], list[Value | None]] = {}  # what a cache gives, by the new K and V of the model
 
     def run(self, whole: bool) -> None:
         """Judge every task; `whole` asks for whole work, which follows from whole shards."""
@@ -199,8 +200,10 @@ class _BlockCheck:
         if isinstance(rule, KvAppend):
             self._bind(operation, self._append(operation, layer, operands))
             return
-        if isinstance(rule, Attention) and not _appended(operation):
-            operands[1:] = self._append(operation, layer, operands[1:])
+        cached = isinstance(rule, Attention) and _cached(operation)
+        if cached and not _appended(operation):
+            new = tuple(operation.operands[1:])
+            operands[1:] = self.visible[new] if new in self.visible else self._append(operation, layer, operands[1:])
         task = self._claim(operation, layer, kind)
         if task is None:
             return
@@ -212,7 +215,7 @@ class _BlockCheck:
         partial = any(names for tensor, type in known for name, names in zip(tensor, type.axes, strict=False) if name in summed)
         if partial:
             expected = [TensorType(t.dims, t.axes, t.element, (AXIS,)) for t in expected]
-        self._task(task, operation, rule, operands, expected, "read" if isinstance(rule, Attention) else "")
+        self._task(task, operation, rule, operands, expected, "read" if cached else "")
         results: list[Value | None] = list(task.results)
         self._bind(operation, [self._reduced(operation, v) for v in task.results] if partial else results)
 
@@ -234,7 +237,9 @@ class _BlockCheck:
     def _named(self, task: Operation, suffix: str, layers: Iterable[str]) -> None:
         """A task or a state is called after its layer: another name would be read as that of another layer."""
         names = [layer + suffix for layer in layers]
-        if dist.name_of(task) not in names:
+        stem, _, number = dist.name_of(task).removesuffix(suffix).rpartition(".")
+        numbered = number.isdecimal() and stem + suffix in names[1:]  # beside the layer, where that name is taken too
+        if dist.name_of(task) not in names and not numbered:
             wanted = " or ".join(f"'{name}'" for name in dict.fromkeys(names))
             source = dist.text_of(task, "source")
             self.findings.refuse("R1", task, f"'{dist.name_of(task)}' is not called after '{source}': expected {wanted}")
@@ -332,6 +337,12 @@ class _BlockCheck:
 
     def _append(self, operation: Operation, layer: str, operands: list[Value | None]) -> list[Value | None]:
         """The KV cache and its append: new K and V go in, all visible tokens come out."""
+        new = tuple(operation.operands[-2:])
+        if new in self.visible:
+            self.findings.refuse("R11", operation, f"'{layer}' appends K and V to a cache that have one already")
+            self.claimed.update(self.tasks.get(layer, []))
+            return [None, None]
+        self.visible[new] = [None, None]
         states = [t for t in self.tasks.get(layer, []) if t.name == "dist.state"]
         cache = [self._cached(v) for v in operands if v is not None]
         if len(states) != 1 or len(states[0].results) != 2:
@@ -349,6 +360,7 @@ class _BlockCheck:
         rule = DECLARATIONS["model.kv_append"]
         assert isinstance(rule, ModelOperation)
         self._task(task, operation, rule, [*operands, *states[0].results], cache, "write")
+        self.visible[new] = list(task.results)
         return list(task.results)
 
     def _cached(self, value: Value) -> TensorType:
@@ -380,3 +392,29 @@ def _beside(operation: Operation, kind: str) -> tuple[str, str]:
 def _appended(operation: Operation) -> bool:
     owner = operation.operands[1].owner
     return isinstance(owner, Operation) and owner.name == "model.kv_append"
+
+
+def _cached(operation: Operation) -> bool:
+    """Whether an attention reads a cache: what a `kv_append` gives, or its own tokens; another input's tokens are all visible."""
+    if _appended(operation) or "context" in operation.properties:
+        return True
+    query, key = operation.operands[:2]
+    if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
+        return True
+    return query.type.dims[1] is key.type.dims[1] and bool(_inputs(query) & _inputs(key))
+
+
+def _inputs(value: Value) -> set[Value]:
+    """The arguments of the block that a value depends on."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current not in seen:
+            seen.add(current)
+            if isinstance(current.owner, Operation):
+                stack.extend(current.owner.operands)
+            else:
+                found.add(current)
+    return found

@@ -92,7 +92,7 @@ class Training:
         """Verify one block; the relations that its derivation may assume."""
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = verify_mesh(self.findings, "R15", self.target, block, degree)
+        mesh = verify_mesh(self.findings, "R15", self.target, block, strategy)
         if strategy is None or degree is None or mesh is None:
             return set()
         parallel = not self.declared.equal(degree, ONE).proved

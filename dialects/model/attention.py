@@ -58,6 +58,7 @@ class Attention(ModelOperation):
     optional = ("context", "dropout")
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
+    in_place = (0,)
 
     def infer(self, operation: Operation) -> list[Any]:
         query, key, value = head_types(operation)
@@ -109,6 +110,7 @@ class KvAppend(ModelOperation):
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), operands=2)
     optional = ("context",)
     capabilities = ("kv_cache",)
+    effect = True
 
     def infer(self, operation: Operation) -> list[Any]:
         key, value = head_types(operation)

@@ -71,6 +71,8 @@ class ModelOperation(OperationDeclaration):
     training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
     tensors: ClassVar[str] = ""  # the dimension factors of operands, weights and results (`dialects/model/factors.py`)
     needs_whole: ClassVar[str] = ""  # the factors that no mesh axis may split
+    effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
+    in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
     rank: ClassVar[int] = 0  # of all its operands and results, where it reads their dimensions by place
@@ -238,6 +240,11 @@ def layer_of(operation: Operation) -> str:
     """The layer name that the file gave; empty for operations without one."""
     attribute = operation.properties.get("layer")
     return attribute.value if isinstance(attribute, StringAttr) else ""
+
+
+def has_effect(operation: Operation) -> bool:
+    """Whether a model operation does something besides its results, as an append to the KV cache does."""
+    return isinstance(operation.declaration, ModelOperation) and operation.declaration.effect
 
 
 def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:

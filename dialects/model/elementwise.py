@@ -31,6 +31,7 @@ class Counted(Elementwise):
     """`n` elements cost the table's factor each. Traffic: read each operand, write the result; the gradient reads dY too."""
 
     capabilities = ("elementwise",)
+    in_place = (0, 1)
 
     @property
     def factor(self) -> Factor:

@@ -8,6 +8,7 @@ import attrs
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
 from bpir.dialects.model.sharding import lone_symbol
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
@@ -46,7 +47,7 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     name = as_word(workload.get("phase"))
     if name is None:
         raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
-    batch_axis, token_axis = _token_axes(block, workload)
+    batch_axis, token_axis = token_axes(block, workload)
     named = context_axis(block)
     context = as_expr(workload.get("context")) or named
     if context is None:
@@ -69,12 +70,12 @@ def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[s
     """
     if "phase" in workload:
         raise fail("training has no phase: a workload of training says 'batch' and 'context' only", block.span)
-    axes = _token_axes(block, workload)
+    axes = token_axes(block, workload)
     values = (as_expr(workload.get(field)) or axis for field, axis in zip(("batch", "context"), axes, strict=True))
     return _substitution(block, zip(("batch", "token"), axes, values, strict=True))
 
 
-def _token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Expr, Expr]:
+def token_axes(block: Operation, workload: Mapping[str, Attribute]) -> tuple[Expr, Expr]:
     """The batch axis and the token axis."""
     batch, token = (_axis(block, workload, field, index) for index, field in enumerate(("batch_axis", "token_axis")))
     if batch is token:
@@ -107,7 +108,27 @@ def _substitution(block: Operation, changes: Iterable[tuple[str, Expr, Expr]]) -
         if name is None:
             raise fail(f"the {what} axis is '{axis.text}' and can't become '{value.text}': use a symbol for it", block.span)
         found[name] = value
+    _keep_weights(block, found)
     return found
+
+
+def _keep_weights(block: Operation, substitution: Mapping[str, Expr]) -> None:
+    """Refuse weights that would change with the workload, because one of their axes is named like an axis that it replaces."""
+    for operation in block.body:
+        rule = operation.declaration
+        operands = tuple(v.type for v in operation.operands if isinstance(v.type, TensorType))
+        results = tuple(v.type for v in operation.results if isinstance(v.type, TensorType))
+        if not isinstance(rule, ModelOperation) or not operands:
+            continue
+        whole = Local(settings_of(operation), operands, results, (True,) * len(operands))
+        dims = [dim for type in rule.weight_types(whole) for dim in type.dims]
+        changed = next((name for dim in dims for name in dim.symbols if name in substitution), None)
+        if changed is not None:
+            raise fail(
+                f"the weights of '{layer_of(operation)}' have an axis of the size {changed}, which the workload makes "
+                f"{substitution[changed].text}: weights don't change with a workload, so give that axis a symbol of its own",
+                operation.span,
+            )
 
 
 def input_axis(block: Operation, index: int) -> Expr:

@@ -1,0 +1,69 @@
+"""Fields of a strategy that change no task: each that is not at its neutral value gets a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
+from bpir.dialects.model.base import ModelOperation
+from bpir.dialects.model.sharding import TENSOR
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import Diagnostic, warning
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation
+from bpir.ir.relations import Facts
+from bpir.passes.base import Pass
+from bpir.passes.inputs import Binding
+
+MESH_AXES = ("pipeline", "data", TENSOR)
+"""The fields of a strategy that are axes of the mesh, in mesh order."""
+
+_NEUTRAL = ("none", "false", "all_reduce", "standard")
+_STAGES = "is not derived: every rank has the tasks of the whole block, and only the mesh counts the stages"
+_REPLICAS = "is not derived: {}, and only the mesh counts the replicas"
+
+
+def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
+    """The mesh that the strategy spans, without the axes of size 1."""
+    sizes = {name: as_expr(strategy.fields.get(name)) or ONE for name in MESH_AXES}
+    return {name: size for name, size in sizes.items() if not facts.equal(size, ONE).proved}
+
+
+def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts) -> list[Diagnostic]:
+    """Warnings of an inference pass: it reads the tensor-parallel degree alone."""
+    reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name != TENSOR}
+    reasons |= {"pipeline": _STAGES, "data": _REPLICAS.format("no rank has a part of the batch")}
+    return _unheeded(strategy, current, facts, reasons)
+
+
+def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: Operation) -> list[Diagnostic]:
+    """Warnings of a training pass for one block, whose attention is in parts."""
+    rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
+    reasons = {"pipeline": _STAGES}
+    if as_word(strategy.fields.get("optimizer_sharding")) != "true":
+        reasons["data"] = _REPLICAS.format("without optimizer_sharding no task changes")
+    elif _neutral(strategy.fields.get("data"), facts):
+        reasons["optimizer_sharding"] = "changes nothing with data = 1"
+    if _neutral(strategy.fields.get(TENSOR), facts):
+        reasons |= dict.fromkeys(("communication", "all_gather_redo"), "changes nothing with tensor = 1")
+    if not any(rule.fusible for rule in rules):
+        reasons["fused_activation"] = "changes nothing: the block has no activation function"
+    if as_word(strategy.fields.get("recompute")) == "attention" and not any(rule.name == "model.softmax" for rule in rules):
+        reasons["recompute"] = "changes nothing: the block has no attention"
+    return _unheeded(strategy, current, facts, reasons)
+
+
+def _unheeded(strategy: Binding, current: Pass, facts: Facts, reasons: Mapping[str, str]) -> list[Diagnostic]:
+    found = []
+    for field in STRATEGY:
+        value = strategy.fields.get(field.name)
+        if value is not None and field.name in reasons and not _neutral(value, facts):
+            span = current.spans.get(field.name, strategy.operation.span)
+            found.append(warning(f"'{field.name} = {field_text(value)}' {reasons[field.name]}", span))
+    return found
+
+
+def _neutral(value: Attribute | None, facts: Facts) -> bool:
+    """Whether a field says what its absence would."""
+    size = as_expr(value)
+    return as_word(value) in (None, *_NEUTRAL) if size is None else facts.equal(size, ONE).proved
