@@ -12,7 +12,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
-from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report
+from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report, wanted
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expression import Expr
@@ -126,7 +126,7 @@ class Fields(Property):
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, DictAttr)
+        attribute = wanted(attribute, DictAttr)
         values = dict(attribute.entries)
         shown = [f"{f.name} = {field_text(values[f.name])}" for f in self.table if f.name in values]
         yield "{" + ", ".join(shown) + "}"
@@ -224,7 +224,7 @@ class Links(Property):
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ArrayAttr)
+        attribute = wanted(attribute, ArrayAttr)
         yield "[" + ", ".join("{} -> {}".format(*integers(v)) for v in attribute.values) + "]"
 
     def expected(self, attribute: Attribute) -> str:

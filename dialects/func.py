@@ -8,8 +8,18 @@ from typing import Any
 import attrs
 
 from bpir.dialects.builtin import VISIBILITIES
-from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, FunctionType, StringAttr, SymbolRefAttr, dictionary, symbol_text
-from bpir.ir.declaration import Draft, Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    FunctionType,
+    StringAttr,
+    SymbolRefAttr,
+    Type,
+    dictionary,
+    symbol_text,
+)
+from bpir.ir.declaration import Draft, Fragment, Inexpressible, OperationDeclaration, Piece, Report, Signature
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, types_of
 from bpir.ir.syntax import ANY_COUNTS, Counts, Part, alternative
@@ -26,7 +36,7 @@ class FunctionForm(Part):
         return ANY_COUNTS
 
     def names(self) -> tuple[str, ...]:
-        return ("sym_name", "function_type", "sym_visibility")  # others, such as `arg_attrs`, are printed in generic form
+        return ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 
     def fragment(self, rule: str) -> Fragment:
         words = "".join(f' | "{word}" -> {rule}_{word}' for word in VISIBILITIES)
@@ -60,23 +70,48 @@ class FunctionForm(Part):
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         properties = operation.properties
         name, type_, visibility = properties["sym_name"], properties["function_type"], properties.get("sym_visibility")
-        assert isinstance(name, StringAttr)
-        assert name.value
-        assert isinstance(type_, FunctionType)
+        if not (isinstance(name, StringAttr) and name.value and isinstance(type_, FunctionType)):
+            raise Inexpressible
         if isinstance(visibility, StringAttr):
             yield f" {visibility.value}"
         yield f" {symbol_text(name.value)}"
         region = operation.regions[0]
-        yield region.blocks[0] if region.blocks else f"({', '.join(t.text for t in type_.inputs)})"
-        if len(type_.results) == 1 and not isinstance(type_.results[0], FunctionType):
+        if region.blocks and types_of(region.blocks[0].arguments) != type_.inputs:
+            raise Inexpressible
+        inputs = _attributes(properties.get("arg_attrs"), len(type_.inputs))
+        yield Signature(region.blocks[0], inputs) if region.blocks else _listed(type_.inputs, inputs)
+        results = _attributes(properties.get("res_attrs"), len(type_.results))
+        if len(type_.results) == 1 and not isinstance(type_.results[0], FunctionType) and not any(results):
             yield f" -> {type_.results[0].text}"
         elif type_.results:
-            yield f" -> ({', '.join(t.text for t in type_.results)})"
+            yield f" -> {_listed(type_.results, results)}"
         if operation.attributes:
             yield " attributes "
             yield dictionary(operation.attributes.items())
         if region.blocks:
             yield region
+
+
+def _attributes(attribute: Attribute | None, count: int) -> tuple[str, ...]:
+    """The dictionary of each argument or result as it is printed after its type; empty where there is nothing in it.
+
+    Raises:
+        Inexpressible: it is no array of dictionaries, or nothing stands in any of them, which only the generic form can say.
+    """
+    if attribute is None:
+        return ("",) * count
+    if not isinstance(attribute, ArrayAttr) or len(attribute.values) != count:
+        raise Inexpressible
+    if not all(isinstance(value, DictAttr) for value in attribute.values):
+        raise Inexpressible
+    found = tuple(f" {v.text}" if isinstance(v, DictAttr) and v.entries else "" for v in attribute.values)
+    if not any(found):
+        raise Inexpressible
+    return found
+
+
+def _listed(types: Iterable[Type], attributes: Iterable[str]) -> str:
+    return "(" + ", ".join(f"{t.text}{said}" for t, said in zip(types, attributes, strict=True)) + ")"
 
 
 @attrs.frozen(eq=False)
@@ -145,8 +180,9 @@ class Function(OperationDeclaration):
     name = "func.func"
     syntax = (FunctionForm(),)
     required = ("sym_name", "function_type")
-    optional = ("sym_visibility", "arg_attrs", "res_attrs", "no_inline")
+    optional = ("sym_visibility", "arg_attrs", "res_attrs")
     isolated = True
+    default_dialect = "func"
 
     def verify(self, operation: Operation, report: Report) -> None:
         type_ = operation.properties.get("function_type")
@@ -222,7 +258,6 @@ class Call(OperationDeclaration):
     spelling = "call"
     syntax = (CallForm(),)
     required = ("callee",)
-    optional = ("no_inline", "arg_attrs", "res_attrs")
 
     def verify(self, operation: Operation, report: Report) -> None:
         callee = operation.properties["callee"]

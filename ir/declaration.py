@@ -6,21 +6,58 @@ printer and the generic encoding. Defining the subclass registers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import attrs
 
-from bpir.ir.attributes import Attribute, Type
+from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
 
 if TYPE_CHECKING:
-    from bpir.ir.operation import Operation, Region, Value
+    from bpir.ir.operation import Block, Operation, Region, Value
     from bpir.ir.syntax import Part
 
+_A = TypeVar("_A", bound=Attribute)
+
 Piece = Any
-"""What a custom form is printed from: `str`, `Value`, `Attribute`, `Region`, or the entry `Block` for its list of arguments where
-that does not stand before the region. A string "\\n" starts a clause line."""
+"""What a custom form is printed from: `str`, `Value`, `Attribute`, `Region`, or the `Signature` of a region whose arguments do not stand
+directly before it. A string "\\n" starts a clause line."""
+
+
+@attrs.frozen(eq=False)
+class Signature:
+    """The arguments of an entry block; `attributes` are the texts that follow their types."""
+
+    block: Block
+    attributes: Sequence[str] = ()
+
+
+class Inexpressible(Exception):
+    """A custom form cannot express the operation, which is printed in generic form."""
+
+
+def wanted(attribute: Attribute | None, kind: type[_A]) -> _A:
+    """The attribute of the kind that a custom form can spell.
+
+    Raises:
+        Inexpressible: it is of another kind.
+    """
+    if not isinstance(attribute, kind):
+        raise Inexpressible
+    return attribute
+
+
+def wanted_items(attribute: Attribute | None, kind: type[_A]) -> tuple[_A, ...]:
+    """The items of an array, one or more, all of the kind that a custom form can spell.
+
+    Raises:
+        Inexpressible: it is something else.
+    """
+    items = tuple(v for v in wanted(attribute, ArrayAttr).values if isinstance(v, kind))
+    if not items or len(items) != len(wanted(attribute, ArrayAttr).values):
+        raise Inexpressible
+    return items
 
 
 @attrs.frozen(eq=False)
@@ -81,7 +118,8 @@ class OperationDeclaration:
 
     name: ClassVar[str] = ""
     syntax: ClassVar[tuple[Part, ...] | None] = None  # None: generic form only
-    spelling: ClassVar[str] = ""  # the word that opens the custom form, if it is not the name
+    spelling: ClassVar[str] = ""  # the word that opens the custom form where the dialect is the default, if it is not the name
+    default_dialect: ClassVar[str] = "builtin"  # in the regions of the custom form: there a `spelling` may stand for a name
     graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
     in_module: ClassVar[bool] = False  # stands in a module, whatever holds the other operations of its dialect
     isolated: ClassVar[bool] = False  # values of enclosing regions are not visible inside
@@ -98,6 +136,10 @@ class OperationDeclaration:
     @property
     def dialect(self) -> str:
         return self.name.partition(".")[0]
+
+    def word(self, default: str) -> str:
+        """The word that opens the custom form where `default` is the default dialect."""
+        return self.spelling if self.spelling and self.dialect == default else self.name
 
     def infer(self, operation: Operation) -> list[Type] | None:
         """The result types, from operands and properties; None if they must be written.

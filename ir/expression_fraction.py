@@ -22,8 +22,10 @@ def fraction(numerator: Expr, denominator: Expr) -> Expr:
 
     Raises:
         ExpressionError: the polynomials are too large to cancel their common factors.
+        ZeroDivisionError: the second one is zero.
     """
-    assert denominator.terms
+    if not denominator.terms:
+        raise ZeroDivisionError("the denominator of a fraction is zero")
     if not numerator.terms:
         return ZERO
     above, above_monomial, above_content = primitive(numerator.terms)

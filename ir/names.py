@@ -15,8 +15,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_$.\-]")
 class Names:
     """The printed names of all values and blocks of a tree.
 
-    A value is named uniquely among all values that are visible where it is, so that the text reads back to the same uses. Names
-    of regions that are isolated from above start anew.
+    A value is named uniquely among all values of its region and of those around it, so that the text reads back to the same uses.
     """
 
     def __init__(self, root: Operation) -> None:
@@ -35,9 +34,8 @@ class Names:
             operation, visible = pending.pop()
             if not operation.regions:
                 continue
-            isolated = operation.declaration is not None and operation.declaration.isolated
             for region in operation.regions:
-                inner = _Visible(None if isolated else visible)
+                inner = _Visible(visible)
                 self._labels(region)
                 for block in region.blocks:
                     for argument in block.arguments:
@@ -101,11 +99,23 @@ class Names:
             self.blocks[block] = "^" + name
 
     def _number(self, root: Operation) -> None:
-        """Number what has no name, in the order of the text; arguments and results count separately."""
-        stack: list[tuple[Iterator[Operation | Block], _Counters]] = [(iter((root,)), _Counters())]
+        """Number what has no name, in the order of the text; arguments and results count separately.
+
+        What is isolated from above counts on from all that is around it, so that two functions of a module count alike.
+        """
+        isolated: list[tuple[Iterator[Operation | Block], _Counters]] = [(iter((root,)), _Counters())]
+        while isolated:
+            items, around = isolated.pop()
+            counters = _Counters(around)
+            nested = self._number_visible(items, counters)
+            isolated.extend((_contents(operation), counters) for operation in nested)
+
+    def _number_visible(self, items: Iterator[Operation | Block], counters: _Counters) -> list[Operation]:
+        """Number what is not isolated from above; the operations that are."""
+        isolated: list[Operation] = []
+        stack = [items]
         while stack:
-            items, counters = stack[-1]
-            for item in items:
+            for item in stack[-1]:
                 if isinstance(item, Block):
                     for argument in item.arguments:
                         if argument not in self.values:
@@ -114,11 +124,14 @@ class Names:
                 if item.results:
                     self._number_results(item, counters)
                 if item.regions:
-                    isolated = item.declaration is not None and item.declaration.isolated
-                    stack.append((_contents(item), _Counters() if isolated else counters))
+                    if item.declaration is not None and item.declaration.isolated:
+                        isolated.append(item)
+                        continue
+                    stack.append(_contents(item))
                     break
             else:
                 stack.pop()
+        return isolated
 
     def _number_results(self, operation: Operation, counters: _Counters) -> None:
         results = operation.results
@@ -178,9 +191,9 @@ class _Visible:
 
 
 class _Counters:
-    def __init__(self) -> None:
-        self._values = -1
-        self._arguments = -1
+    def __init__(self, around: _Counters | None = None) -> None:
+        self._values: int = around._values if around is not None else -1
+        self._arguments: int = around._arguments if around is not None else -1
 
     def value(self) -> int:
         self._values += 1

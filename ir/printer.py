@@ -6,12 +6,12 @@ Nothing here recurses; printing what was parsed is a fixed point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from bpir.ir.attributes import Attribute, FunctionType, Type, dictionary, quoted, render
-from bpir.ir.declaration import OperationDeclaration, Piece
+from bpir.ir.declaration import Inexpressible, OperationDeclaration, Piece, Signature
 from bpir.ir.names import Names
 from bpir.ir.operation import Block, Operation, Region, Value, types_of
 
@@ -32,7 +32,7 @@ def print_module(module: Operation, generic: bool = False, locations: bool = Fal
 def print_operation(operation: Operation) -> str:
     """One operation in custom form, without a line feed at its end: for diagnostics."""
     printer = _Printer(operation, False, False)
-    printer.drive(printer.operation(operation, ""))
+    printer.drive(printer.operation(operation, "", operation.name.partition(".")[0]))
     return "".join(printer.out)
 
 
@@ -52,10 +52,10 @@ class _Printer:
         root = self.root
         if not self.generic and _is_bare(root):
             for operation in root.body:
-                self.drive(self.operation(operation, ""))
+                self.drive(self.operation(operation, "", "builtin"))
                 self.out.append("\n")
         else:
-            self.drive(self.operation(root, ""))
+            self.drive(self.operation(root, "", "builtin"))
             self.out.append("\n")
         if root.metadata:
             self.out.append(f"\n{root.metadata}\n")
@@ -80,13 +80,17 @@ class _Printer:
 
     # --- operations ---
 
-    def operation(self, operation: Operation, indent: str) -> str | Iterator[_Step]:
-        """The text of an operation after `indent`, which is printed too; steps if it has regions."""
+    def operation(self, operation: Operation, indent: str, default: str) -> str | Iterator[_Step]:
+        """The text of an operation after `indent`, which is printed too; steps if it has regions.
+
+        Args:
+            default: the default dialect where it stands.
+        """
         declaration = operation.declaration
         if not self.generic and declaration is not None and declaration.syntax is not None:
             pieces = custom_pieces(operation, declaration)
             if pieces is not None:
-                return self._custom(operation, declaration, pieces, indent)
+                return self._custom(operation, declaration, pieces, indent, default)
         if operation.regions:
             return self._with_regions(operation, indent)
         return f"{indent}{self._head(operation)}{self._tail(operation)}"
@@ -119,46 +123,49 @@ class _Printer:
         yield f"{indent}{self._head(operation)} ("
         for index, region in enumerate(operation.regions):
             yield ", {\n" if index else "{\n"
-            yield self._region(region, indent, True)
+            yield self._region(region, indent, True, "")
             yield indent + "}"
         yield ")" + self._tail(operation)
 
-    def _region(self, region: Region, indent: str, entry_label: bool) -> Iterator[_Step]:
+    def _region(self, region: Region, indent: str, entry_label: bool, default: str) -> Iterator[_Step]:
         inner = indent + "  "
         for index, block in enumerate(region.blocks):
             if index or (entry_label and (block.arguments or not block.operations or block in self.names.targets)):
                 yield f"{indent}{self.names.blocks[block]}{self._arguments(block)}:\n"
             for operation in block.operations:
-                yield self.operation(operation, inner)
+                yield self.operation(operation, inner, default)
                 yield "\n"
 
-    def _arguments(self, block: Block) -> str:
+    def _arguments(self, block: Block, attributes: Sequence[str] = ()) -> str:
         if not block.arguments:
             return ""
         shown = []
+        said = iter(attributes)
         for argument in block.arguments:
-            text = f"{self.names.values[argument]}: {self._text(argument.type)}"
+            text = f"{self.names.values[argument]}: {self._text(argument.type)}{next(said, '')}"
             shown.append(text + self._location(argument.location) if self.locations else text)
         return "(" + ", ".join(shown) + ")"
 
-    def _custom(self, operation: Operation, declaration: OperationDeclaration, pieces: list[Piece], indent: str) -> str | Iterator[_Step]:
+    def _custom(
+        self, operation: Operation, declaration: OperationDeclaration, pieces: list[Piece], indent: str, default: str
+    ) -> str | Iterator[_Step]:
         results = self.names.results[operation] if operation.results else ""
-        head = f"{indent}{results}{declaration.spelling or declaration.name}"
+        head = f"{indent}{results}{declaration.word(default)}"
         if operation.regions:
-            return self._custom_steps(operation, head, pieces, indent)
+            return self._custom_steps(operation, head, pieces, indent, declaration.default_dialect)
         text = head + "".join([self._piece(piece, indent) for piece in pieces])
         return text + self._location(operation.location) if self.locations else text
 
-    def _custom_steps(self, operation: Operation, head: str, pieces: list[Piece], indent: str) -> Iterator[_Step]:
+    def _custom_steps(self, operation: Operation, head: str, pieces: list[Piece], indent: str, default: str) -> Iterator[_Step]:
         yield head
         signed = False
         for piece in pieces:
-            if isinstance(piece, Block):
-                yield self._arguments(piece) or "()"
+            if isinstance(piece, Signature):
+                yield self._arguments(piece.block, piece.attributes) or "()"
                 signed = True
             elif isinstance(piece, Region):
                 yield f"{'' if signed else self._arguments(piece.blocks[0])} {{\n"
-                yield self._region(piece, indent, False)
+                yield self._region(piece, indent, False, default)
                 yield indent + "}"
             else:
                 yield self._piece(piece, indent)
@@ -210,7 +217,7 @@ def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> li
         return None
     try:
         pieces = [piece for part in parts for piece in part.pieces(operation)]
-    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (Inexpressible, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None  # the properties are not what the parts expect
     regions = [piece for piece in pieces if isinstance(piece, Region)]
     expected = operation.regions

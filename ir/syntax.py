@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
-from bpir.ir.declaration import ATTRIBUTE_BODIES, Action, Draft, Fragment, ParseContext, Piece
+from bpir.ir.declaration import ATTRIBUTE_BODIES, Action, Draft, Fragment, Inexpressible, ParseContext, Piece, wanted, wanted_items
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.operation import Operation
 
@@ -167,8 +167,9 @@ class SymbolName(_String):
         return alternative(rule, "symbol_name", lambda c, v, s: StringAttr(v[0]), self.optional)
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, StringAttr)
-        assert attribute.value  # `@""` is no symbol: LLVM takes an empty name in generic form only
+        attribute = wanted(attribute, StringAttr)
+        if not attribute.value:  # `@""` is no symbol: LLVM takes an empty name in generic form only
+            raise Inexpressible
         yield symbol_text(attribute.value)
 
 
@@ -198,7 +199,7 @@ class Text(_String):
         return alternative(rule, "string", lambda c, v, s: StringAttr(v[0]))
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, StringAttr)
+        attribute = wanted(attribute, StringAttr)
         yield quoted(attribute.value)
 
 
@@ -220,7 +221,7 @@ class Word(_String):
         return alternative(rule, "word", action)
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, StringAttr)
+        attribute = wanted(attribute, StringAttr)
         yield attribute.value
 
     def expected(self, attribute: Attribute) -> str:
@@ -242,8 +243,7 @@ class References(Property):
         return Fragment(rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(v[0])), rule + "_list": _collect})
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ArrayAttr)
-        yield "[" + ", ".join(v.text for v in attribute.values) + "]"
+        yield "[" + ", ".join(v.text for v in wanted_items(attribute, SymbolRefAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
         good = isinstance(attribute, ArrayAttr) and attribute.values and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
@@ -259,8 +259,7 @@ class Words(Property):
         return Fragment(rules, {rule + "_is": lambda c, v, s: ArrayAttr(tuple(map(StringAttr, v[0]))), rule + "_list": _collect})
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ArrayAttr)
-        yield "[" + ", ".join(v.value for v in attribute.values if isinstance(v, StringAttr)) + "]"
+        yield "[" + ", ".join(v.value for v in wanted_items(attribute, StringAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
         words = attribute.values if isinstance(attribute, ArrayAttr) else ()

@@ -50,7 +50,8 @@ region_content: region_items | ended_items
 ended_items: region_items bare_return -> nothing
 bare_return: return_word -> bare_return
     | return_word location_trailing -> bare_return
-return_word: "return" | "func.return"
+return_word: "return" -> first
+    | "func.return" -> first
 block_label: T_CARET ":" -> block_label
     | T_CARET "(" ")" ":" -> block_label
     | T_CARET "(" block_arguments ")" ":" -> block_label

@@ -9,7 +9,7 @@ from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Region, Value
 from bpir.parser.engine import RawAction
-from bpir.parser.operation_actions import set_arguments
+from bpir.parser.operation_actions import check_short, set_arguments
 from bpir.parser.state import ParserState
 
 
@@ -93,6 +93,8 @@ def _typed(p: ParserState, texts: list[Any], types: Any, start: int, end: int) -
 def bare_return(p: ParserState, v: list[Any], start: int, end: int) -> None:
     """`return` or `return loc(...)`: read apart, as what follows a return without operands may look like an operand."""
     declaration = DECLARATIONS["func.return"]
+    if v[0] == declaration.spelling:
+        check_short(p, declaration, start)
     returned = Operation(declaration.name, span=p.span(start, end), declaration=declaration)
     if len(v) > 1:
         p.locate(returned, v[1])

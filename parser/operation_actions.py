@@ -227,12 +227,40 @@ def _name_results(p: ParserState, op: Operation, names: list[tuple[str, int, int
 
 def custom_open(declaration: OperationDeclaration) -> RawAction:
     """The word that opens a custom form has been read."""
+    if declaration.spelling:
+        return _short_open(declaration)
 
     def action(p: ParserState, v: list[Any], start: int, end: int) -> tuple[OperationDeclaration, int]:
         p.current = declaration
         return declaration, end
 
     return action
+
+
+def _short_open(declaration: OperationDeclaration) -> RawAction:
+    """The same of an operation whose name may be short where its dialect is the default."""
+
+    def action(p: ParserState, v: list[Any], start: int, end: int) -> tuple[OperationDeclaration, int]:
+        p.current = declaration
+        if v[0] == declaration.spelling:
+            check_short(p, declaration, start)
+        return declaration, end
+
+    return action
+
+
+def check_short(p: ParserState, declaration: OperationDeclaration, start: int) -> None:
+    """Refuse the short name of an operation where another dialect is the default, as LLVM does.
+
+    Raises:
+        DiagnosticError: naming the whole name.
+    """
+    if p.regions[-1].default != declaration.dialect:
+        where = "in a function in custom form" if declaration.dialect == "func" else "outside of functions"
+        raise fail(
+            f"'{declaration.spelling}' is short for '{declaration.name}' only {where}: here write '{declaration.name}'",
+            p.span(start, start + len(declaration.spelling)),
+        )
 
 
 def custom(declaration: OperationDeclaration) -> RawAction:
@@ -256,7 +284,6 @@ def custom(declaration: OperationDeclaration) -> RawAction:
             span,
             declaration,
         )
-        assert all(key in op.properties for key in declaration.required)  # parts that must be written give them
         types = draft.result_types
         if types is None:
             types = _inferred(p, op, declaration)
@@ -295,6 +322,8 @@ def entry_open(p: ParserState, v: list[Any], start: int, end: int) -> None:
     p.open_region(start)
     p.block()
     p.regions[-1].implicit = True
+    if p.current is not None:
+        p.regions[-1].default = p.current.default_dialect
 
 
 def region(p: ParserState, v: list[Any], start: int, end: int) -> Region:

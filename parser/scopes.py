@@ -25,7 +25,7 @@ class Forward:
 
 
 class NameScope:
-    """The values visible in a region that is isolated from above, and in the regions nested in it."""
+    """The values visible where the text is read. A nested region hides no name, even if it is isolated from above: as in LLVM."""
 
     __slots__ = ("forward", "values")
 
@@ -37,15 +37,15 @@ class NameScope:
 class RegionScope:
     """A region that is being read."""
 
-    __slots__ = ("block", "blocks", "declaration", "defined", "implicit", "isolated", "label_uses", "region", "start")
+    __slots__ = ("block", "blocks", "declaration", "default", "defined", "implicit", "label_uses", "region", "start")
 
-    def __init__(self, declaration: OperationDeclaration | None, isolated: bool, start: int) -> None:
+    def __init__(self, declaration: OperationDeclaration | None, start: int, default: str = "builtin") -> None:
         self.region = Region()
         self.block: Block | None = None
         self.blocks: dict[str, Block] = {}  # by label with `^`
         self.label_uses: dict[str, int] = {}  # labels that are used and not yet defined: the offset of the first use
         self.defined: list[str] = []  # names to forget at the end of the region
         self.declaration = declaration  # of the operation that holds the region
-        self.isolated = isolated
+        self.default = default  # the dialect whose prefix may be left out
         self.implicit = False  # the entry block was made before anything was read
         self.start = start

@@ -70,8 +70,7 @@ class ParserState:
         self.location_uses: list[tuple[Operation | Value, str, int]] = []
         self.current: OperationDeclaration | None = None  # of the operation whose parts are being read
         self.names = NameScope()
-        self.outer_names: list[NameScope] = []
-        self.regions: list[RegionScope] = [RegionScope(None, True, 0)]
+        self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
         self._bodies: dict[tuple[str, str], Any] = {}
 
@@ -282,28 +281,20 @@ class ParserState:
 
     def open_region(self, start: int) -> None:
         declaration = self.current
-        isolated = declaration is not None and declaration.isolated
-        if isolated:
-            self.outer_names.append(self.names)
-            self.names = NameScope()
-        self.regions.append(RegionScope(declaration, isolated, start))
+        self.regions.append(RegionScope(declaration, start, self.regions[-1].default))
 
     def close_region(self) -> RegionScope:
         """Leave a region: labels must be defined by now, and names defined in it are forgotten."""
         scope = self.regions.pop()
         self._check_labels(scope)
-        if scope.isolated:
-            self._report_undeclared()
-            self.names = self.outer_names.pop()
-        else:
-            names = self.names.values
-            if self.names.forward:
-                visible = list(names)  # for suggestions: the names of this region are forgotten now
-                for forward in self.names.forward.values():
-                    if forward.visible is None and forward.offset >= scope.start:
-                        forward.visible = visible
-            for name in scope.defined:
-                del names[name]
+        names = self.names.values
+        if self.names.forward:
+            visible = list(names)  # for suggestions: the names of this region are forgotten now
+            for forward in self.names.forward.values():
+                if forward.visible is None and forward.offset >= scope.start:
+                    forward.visible = visible
+        for name in scope.defined:
+            del names[name]
         self.current = scope.declaration
         return scope
 

@@ -111,7 +111,8 @@ class Tasks:
 
     def _fork(self, layer: Layer) -> None:
         gradients = self.gradients.get(layer.results[0], [])
-        assert len(gradients) == layer.view.uses  # every reader stands behind, and a reader without a gradient was refused there
+        if len(gradients) != layer.view.uses:  # every reader stands behind, and a reader without a gradient was refused there
+            raise ValueError(f"'{layer.name}' has {len(gradients)} gradients of {layer.view.uses} uses")
         type = gradients[0].type
         total = Value(type, name=f"d{layer.results[0].name}")
         work = self.convention.activation_gradient(layer.view)

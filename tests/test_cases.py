@@ -48,8 +48,6 @@ PENDING = {
     "gate-two-values-two-readers": "gate",
     "gate-softmax-linear-linear": "gate",
     "gate-undotted": "gate",
-    "llvm-return": "tools",
-    "python-O": "tools",
     "bind-one-rank": "tools",
     "csv-memory": "tools",
     "place-of-option": "tools",

@@ -17,9 +17,10 @@ def check_dominance(operations: Iterable[Operation], report: Report) -> None:
     checker = _Dominance()
     for operation in operations:
         for index, operand in enumerate(operation.operands):
-            if not checker.dominates(operand, operation):
+            wrong = checker.wrong(operand, operation)
+            if wrong:
                 notes = (report.note(operand.owner, "it is defined here"),) if isinstance(operand.owner, Operation) else ()
-                report.error(operation, f"operand {index} does not dominate this use", *notes)
+                report.error(operation, f"operand {index} {wrong}", *notes)
 
 
 class _Dominance:
@@ -27,17 +28,28 @@ class _Dominance:
         self._positions: dict[Block, dict[Operation, int]] = {}
         self._trees: dict[Region, dict[Block, tuple[Block | None, int]]] = {}
 
-    def dominates(self, value: Value, user: Operation) -> bool:
-        """Whether the value is visible at the user: defined before it, in its region or in one around it."""
+    def wrong(self, value: Value, user: Operation) -> str:
+        """What is wrong with a use of the value; nothing if it is visible at the user: defined before it, in its region or around it."""
+        block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        region = block.parent if block is not None else None
+        place: Operation | None = user
+        barrier: Operation | None = None
+        while region is not None and place is not None and place.parent is not None and place.parent.parent is not region:
+            holder = place.parent.parent
+            place = holder.parent if holder is not None else None
+            if barrier is None and place is not None and place.declaration is not None and place.declaration.isolated:
+                barrier = place
+        if barrier is not None and place is not None and place.parent is not None:
+            return f"is defined outside of '{barrier.name}', which sees no value around it"
+        return "" if self._dominates(value, user, place) else "does not dominate this use"
+
+    def _dominates(self, value: Value, user: Operation, place: Operation | None) -> bool:
+        """Whether the value is defined before `place`: the operation of its region that is the user, or that the user is in."""
         owner = value.owner
         definition = owner if isinstance(owner, Block) else owner.parent if owner is not None else None
         if definition is None:
             return owner is not None and owner is not user
-        place: Operation | None = user
         region = definition.parent
-        while place is not None and place.parent is not None and place.parent.parent is not region:
-            holder = place.parent.parent
-            place = holder.parent if holder is not None else None
         if place is None or place.parent is None or region is None:
             return False
         block = place.parent

@@ -103,7 +103,8 @@ class Planning:
             if fact.properties.get("dropped") is not expected.properties.get("dropped"):
                 self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
             found, wanted = fact.properties["facts"], expected.properties["facts"]
-            assert isinstance(found, Vector) and type(found) is type(wanted)  # the operations of one key hold facts of one kind
+            if not isinstance(found, Vector) or type(found) is not type(wanted):
+                raise TypeError("facts of one key are of two kinds")
             self.findings.components("R13", fact, "memory", f"of '{key[1]}'", found, wanted)
 
     def _total(self, sources: Iterable[Operation]) -> None:

@@ -18,10 +18,13 @@ from bpir.ir.attributes import (
 )
 from bpir.ir.declaration import (
     Fragment,
+    Inexpressible,
     OperationDeclaration,
     ParseContext,
     Piece,
     Report,
+    wanted,
+    wanted_items,
 )
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.operation import Operation
@@ -38,8 +41,7 @@ class Relations(Property):
         return alternative(rule, "bp_relations", lambda c, v, s: ArrayAttr(tuple(v[0])))
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ArrayAttr)
-        yield ", ".join(v.relation.text for v in attribute.values if isinstance(v, RelationAttr))
+        yield ", ".join(v.relation.text for v in wanted_items(attribute, RelationAttr))
 
 
 @attrs.frozen(eq=False)
@@ -55,7 +57,7 @@ class Names(Property):
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        yield ", ".join(strings(attribute))
+        yield ", ".join(v.value for v in wanted_items(attribute, StringAttr))
 
 
 @attrs.frozen(eq=False)
@@ -71,8 +73,10 @@ class Bindings(Property):
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, DictAttr)
-        yield ", ".join(f"{k} = {v.value}" for k, v in attribute.entries if isinstance(v, IntegerAttr))
+        entries = wanted(attribute, DictAttr).entries
+        if not entries:
+            raise Inexpressible
+        yield ", ".join(f"{name} = {wanted(value, IntegerAttr).value}" for name, value in entries)
 
 
 def _bindings_action(context: ParseContext, values: list[Any], span: Span) -> DictAttr:

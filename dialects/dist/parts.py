@@ -9,7 +9,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
-from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece
+from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
@@ -73,7 +73,7 @@ class CollectiveAxes(Property):
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ArrayAttr)
+        attribute = wanted(attribute, ArrayAttr)
         yield "[" + ", ".join("{" + ", ".join(map(quoted, strings(v))) + "}" for v in attribute.values) + "]"
 
 

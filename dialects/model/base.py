@@ -11,7 +11,7 @@ import attrs
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece
+from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
@@ -220,7 +220,7 @@ class Expression(Property):
         return alternative(rule, "expr", lambda c, v, s: ExprAttr(v[0]))
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        assert isinstance(attribute, ExprAttr)
+        attribute = wanted(attribute, ExprAttr)
         yield attribute.expr.text
 
     def expected(self, attribute: Attribute) -> str:
