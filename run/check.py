@@ -22,6 +22,7 @@ from bpir.run.measure import wrong_work
 from bpir.run.memory import Alive, stored_activations
 from bpir.run.mesh import Mesh
 from bpir.run.numbers import Numbers
+from bpir.run.plan_memory import PlanMemory, buffers_of
 from bpir.run.ranks import BlockRun, Model, seeds_of
 from bpir.run.reference import differentiate, draw, evaluate
 from bpir.run.sizes import choose, refuse_large
@@ -55,8 +56,8 @@ class Outcome:
     against: list[Diagnostic] = attrs.field(factory=list)
 
 
-def check(source: Operation, module: Operation, given: Mapping[str, int]) -> list[Outcome]:
-    """Run each block of a `dist` module against its model.
+def check(source: Operation, module: Operation, given: Mapping[str, int], plan: Operation | None = None) -> list[Outcome]:
+    """Run each block of a `dist` module against its model; with a plan of it, compare its buffers with what is alive.
 
     Raises:
         DiagnosticError: it can't be run at all: not such modules, no numbers, too large.
@@ -66,14 +67,22 @@ def check(source: Operation, module: Operation, given: Mapping[str, int]) -> lis
         raise fail("nothing to run: the module has no dist.block", module.span)
     chosen = choose(module, source, given)
     with np.errstate(all="ignore"):  # a number that is none differs from what is expected, and is told as such
-        return [_Check(source, module, block, chosen.numbers, chosen.chosen).run() for block in blocks]
+        return [_Check(source, module, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
 
 
 class _Check:
     """The check of one block."""
 
-    def __init__(self, source: Operation, module: Operation, block: Operation, numbers: Numbers, chosen: Mapping[str, int]) -> None:
-        self.module, self.block, self.numbers = module, block, numbers
+    def __init__(
+        self,
+        source: Operation,
+        module: Operation,
+        block: Operation,
+        numbers: Numbers,
+        chosen: Mapping[str, int],
+        plan: Operation | None,
+    ) -> None:
+        self.module, self.block, self.numbers, self.plan = module, block, numbers, plan
         self.model_block = _named(source, "model.block", dist.text_of(block, "source"), block)
         phases = {dist.text_of(task, "phase") for task in block.body} - {""}
         self.inference = next((phase for phase in INFERENCE if phase in phases), "")
@@ -100,10 +109,19 @@ class _Check:
         fused = as_word(self.strategy.get("fused_activation")) == "true"
         outcome.tasks = len(run.meters)
         outcome.against += wrong_work(run.meters, self.numbers, fused, outcome.bytes_measured)
-        if not self.inference and outcome.bytes_measured and not outcome.against:
-            outcome.alive, against = stored_activations(self.block, len(model.inputs), run.arrays, self.numbers)
-            outcome.against += against
+        if outcome.bytes_measured and not outcome.against:
+            self._memory(run, len(model.inputs))
         return outcome
+
+    def _memory(self, run: BlockRun, inputs: int) -> None:
+        """What is alive between tasks, once all values are right."""
+        found = [] if self.inference else [stored_activations(self.block, inputs, run.arrays, self.numbers)]
+        if self.plan is not None:
+            buffers = buffers_of(self.plan, self.numbers)
+            found.append(PlanMemory(self.block, buffers, run.arrays, run.meters, self.numbers).compare())
+        for alive, against in found:
+            self.outcome.alive += alive
+            self.outcome.against += against
 
     def _shards(self) -> Fraction:
         sharded = as_word(self.strategy.get("optimizer_sharding")) == "true"

@@ -34,7 +34,7 @@ def stored_activations(
     facts = next((o for o in block.body if isinstance(o.properties.get("facts"), Activations)), None)
     if facts is None:
         return [], []
-    given = dict.fromkeys(block.regions[0].blocks[0].arguments[:inputs])
+    given = set(block.regions[0].blocks[0].arguments[:inputs])
     tasks = [o for o in block.body if isinstance(o.declaration, dist.Task)]
     made = {v for task in tasks if dist.text_of(task, "phase") == "forward" for v in task.results}
     kept: dict[Value, Operation] = {}

@@ -9,6 +9,7 @@ from bpir.tools.common import Tool, read_module, report, wants_color, write_outp
 from bpir.tools.options import Arguments, Option, UsageError
 
 if TYPE_CHECKING:
+    from bpir.ir.operation import Operation
     from bpir.run.check import Outcome
 
 BIND = Option("bind", value="NAME=INTEGER ...", help="numbers of symbols; others are chosen, as the relations say")
@@ -26,7 +27,9 @@ def body(arguments: Arguments) -> int:
         raise UsageError("the module and its source cannot both be standard input")
     color = wants_color(arguments)
     source = read_module(source_path, color)
-    outcomes = outcomes_of(source, read_module(arguments.positional[0], color), numbers)
+    plan_path = arguments.value("plan")
+    plan = None if plan_path is None else read_module(plan_path, color)
+    outcomes = outcomes_of(source, read_module(arguments.positional[0], color), numbers, plan)
     if arguments.value("format") == "json":
         from bpir.tools.run_text import as_json
 
@@ -40,7 +43,7 @@ def body(arguments: Arguments) -> int:
     return 1 if against else 0
 
 
-def outcomes_of(source: object, module: object, numbers: dict[str, int]) -> list[Outcome]:
+def outcomes_of(source: Operation, module: Operation, numbers: dict[str, int], plan: Operation | None = None) -> list[Outcome]:
     """Run each block of a module.
 
     Raises:
@@ -52,11 +55,9 @@ def outcomes_of(source: object, module: object, numbers: dict[str, int]) -> list
         from bpir.ir.diagnostic import fail
 
         raise fail("bp-run needs NumPy, which is not installed: pip install 'bpir[run]'") from None
-    from bpir.ir.operation import Operation
     from bpir.run.check import check
 
-    assert isinstance(source, Operation) and isinstance(module, Operation)
-    return check(source, module, numbers)
+    return check(source, module, numbers, plan)
 
 
 def given(arguments: Arguments) -> dict[str, int]:
@@ -91,10 +92,11 @@ def _numbers(words: Iterable[str]) -> dict[str, int]:
 
 TOOL = Tool(
     "bp-run",
-    "bp-run FILE --source=MODEL [--bind NAME=INTEGER ...] [--format=text|json]",
+    "bp-run FILE --source=MODEL [--plan=PLAN] [--bind NAME=INTEGER ...] [--format=text|json]",
     "Runs a distributed block on simulated ranks and its model on whole arrays, and compares all numbers.",
     [
         Option("source", value="MODEL", help="the module with the model that FILE is derived from"),
+        Option("plan", value="PLAN", help="a plan of FILE: its buffers hold what is alive"),
         BIND,
         Option("format", value="FORMAT", help="text (default) or json", choices=("text", "json")),
     ],

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bpir.tools.bp_run import BIND, given
 from bpir.tools.common import Tool, read_module, read_source, sound_module, wants_color, write_output
 from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
+    from bpir.ir.operation import Operation
     from bpir.verifiers.claims import Claim
 
 
 def body(arguments: Arguments) -> int:
     """Print the verdict on each section of TARGET, and what speaks against the derivation."""
+    numbers = given(arguments)
     if len(arguments.positional) != 2:
         raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
     if arguments.positional == ["-", "-"]:
@@ -25,6 +28,8 @@ def body(arguments: Arguments) -> int:
     from bpir.verifiers.boundary import verifier
 
     path, target = arguments.positional
+    if arguments.values("bind") and not arguments.flag("run"):
+        raise UsageError("'--bind' gives the numbers of a run: add '--run'")
     source = read_module(path, wants_color(arguments))
 
     def judge(section: Source, found: list[Diagnostic]) -> str:
@@ -32,8 +37,12 @@ def body(arguments: Arguments) -> int:
         claims: list[Claim] | None = [] if arguments.flag("explain") else None
         check = verifier(source, derived, claims)
         against = check.verify()
+        ran = ""
+        if arguments.flag("run") and verdict(against) == "proved":
+            ran, differs = _run(source, derived, numbers)
+            against += differs
         found += against
-        answer = verdict(against) + "\n"
+        answer = f"{verdict(against)}\n{ran}"
         if claims is None:
             return answer
         from bpir.tools.proof import explanation
@@ -48,6 +57,15 @@ def body(arguments: Arguments) -> int:
     return 1 if failed else 0
 
 
+def _run(source: Operation, derived: Operation, numbers: dict[str, int]) -> tuple[str, list[Diagnostic]]:
+    """What `bp-run` prints of a proved derivation, and what speaks against it."""
+    from bpir.tools.bp_run import outcomes_of
+    from bpir.tools.run_text import as_text
+
+    outcomes = outcomes_of(source, derived, numbers)
+    return as_text(outcomes), [diagnostic for outcome in outcomes for diagnostic in outcome.against]
+
+
 def verdict(found: list[Diagnostic]) -> str:
     """`proved`, `refuted`, or `unknown` if nothing was refuted but something could not be decided."""
     errors = [d for d in found if d.severity == "error"]
@@ -58,9 +76,15 @@ def verdict(found: list[Diagnostic]) -> str:
 
 TOOL = Tool(
     "bp-verify",
-    "bp-verify [--explain] SOURCE TARGET",
+    "bp-verify [--explain] [--run] SOURCE TARGET",
     "Proves or refutes that the module TARGET is a correct derivation of the module SOURCE.",
-    [Option("explain", help="say what was assumed, and how each claim was decided or is refuted"), VERIFY_DIAGNOSTICS, SPLIT_INPUT_FILE],
+    [
+        Option("explain", help="say what was assumed, and how each claim was decided or is refuted"),
+        Option("run", help="run what is proved as bp-run does: a distributed block against its model"),
+        BIND,
+        VERIFY_DIAGNOSTICS,
+        SPLIT_INPUT_FILE,
+    ],
     body,
     """Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.
 Sections and annotations are those of TARGET; each section is judged against all of

@@ -1,0 +1,129 @@
+"""What a plan has for the KV cache, for weights and for the values between tasks, against what was alive on the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr
+from bpir.dialects.dist import tasks as dist
+from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
+from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array, Meter
+from bpir.run.memory import Alive
+from bpir.run.numbers import Numbers
+from bpir.run.operations import SEMANTICS
+
+OVERWRITES = ("all_reduce",)
+"""Collectives whose result may lie where their operand does."""
+
+
+@attrs.frozen(eq=False)
+class Buffer:
+    """One buffer of a plan: what it is for, what it is derived from, the tasks that write it, its bytes."""
+
+    operation: Operation
+    role: str
+    origin: str
+    producers: frozenset[str]
+    size: Fraction
+
+
+def buffers_of(plan: Operation, numbers: Numbers) -> list[Buffer]:
+    """The buffers of a plan."""
+    found = []
+    for operation in plan.walk():
+        size = operation.properties.get("size")
+        if operation.name == "plan.buffer" and isinstance(size, ExprAttr):
+            role, origin = dist.text_of(operation, "role"), dist.text_of(operation, "source")
+            found.append(Buffer(operation, role, origin, _names(operation, "producers"), numbers.fraction(size.expr)))
+    return found
+
+
+def _names(operation: Operation, name: str) -> frozenset[str]:
+    attribute = operation.properties.get(name)
+    values = attribute.values if isinstance(attribute, ArrayAttr) else ()
+    return frozenset(value.text.lstrip("@").strip('"') for value in values if isinstance(value, SymbolRefAttr))
+
+
+@attrs.frozen(eq=False)
+class PlanMemory:
+    """Compares the buffers of a plan with what a block had alive on its ranks."""
+
+    block: Operation
+    buffers: Sequence[Buffer]
+    arrays: Mapping[Value, Sequence[Array]]
+    meters: Mapping[Operation, Sequence[Meter]]
+    numbers: Numbers
+
+    def compare(self) -> tuple[list[Alive], list[Diagnostic]]:
+        """What was alive for each kind of buffer, and the buffers that are too small."""
+        found, against = [], []
+        for what, needed, buffers in (*self._caches(), *self._weights(), *self._workspace()):
+            stated = sum((buffer.size for buffer in buffers), Fraction(0))
+            found.append((what, needed, stated))
+            if needed > stated:
+                where = buffers[0].operation if buffers else self.block
+                against.append(error(f"{needed} bytes are alive for the {what}, the plan has {stated}", where.span))
+        totals: dict[str, Alive] = {}
+        for what, needed, stated in found:
+            kind = what.partition(" of ")[0]
+            old = totals.get(kind, Alive(kind, Fraction(0), Fraction(0)))
+            totals[kind] = Alive(kind, old.alive + needed, old.stated + stated)
+        return list(totals.values()), against
+
+    def _caches(self) -> list[tuple[str, Fraction, list[Buffer]]]:
+        states = [o for o in self.block.body if o.name == "dist.state"]
+        return [(f"KV cache of '{dist.name_of(o)}'", self._most(o.results), self._from(dist.name_of(o), "state")) for o in states]
+
+    def _weights(self) -> list[tuple[str, Fraction, list[Buffer]]]:
+        """By the task that a buffer of weights is made from: it reads them whole."""
+        found = []
+        for buffer in self.buffers:
+            task = next((t for t in self.meters if dist.name_of(t) == buffer.origin), None)
+            if buffer.role == "constant" and task is not None:
+                needed = max(sum((b for key, b in m.read.items() if _is_weight(key)), Fraction(0)) for m in self.meters[task])
+                found.append((f"weights of '{buffer.origin}'", needed, [buffer]))
+        return found
+
+    def _workspace(self) -> list[tuple[str, Fraction, list[Buffer]]]:
+        """The most bytes of values without a buffer of their own, at any task."""
+        tasks = [o for o in self.block.body if isinstance(o.declaration, dist.Task)]
+        owned = frozenset().union(*(buffer.producers for buffer in self.buffers))
+        made = {v: i for i, task in enumerate(tasks) if dist.name_of(task) not in owned for v in task.results}
+        last = {v: i for i, task in enumerate(tasks) for v in task.operands if v in made}
+        peak = Fraction(0)
+        for place, task in enumerate(tasks):
+            alive = [v for v, start in made.items() if start <= place <= last.get(v, start)]
+            dying = [v for v in alive if last.get(v) == place]
+            needed = self._most(alive) - self._reused(task, dying, made) + max(m.scratch for m in self.meters[task])
+            peak = max(peak, needed)
+        if not made:
+            return []
+        return [("workspace", peak, [buffer for buffer in self.buffers if buffer.role == "workspace"])]
+
+    def _reused(self, task: Operation, dying: Sequence[Value], made: Mapping[Value, int]) -> Fraction:
+        """The bytes of a result that lie where an operand was."""
+        if not task.results or task.results[0] not in made:
+            return Fraction(0)
+        kind, size = dist.kind_of(task), self._most(task.results[:1])
+        places = (0,) if kind in OVERWRITES else SEMANTICS[kind].in_place if kind in SEMANTICS else ()
+        free = [task.operands[i] for i in places if i < len(task.operands) and task.operands[i] in dying]
+        return size if any(self._most([v]) >= size for v in free) else Fraction(0)
+
+    def _most(self, values: Sequence[Value]) -> Fraction:
+        """The bytes of values on the rank with the most."""
+        if not values:
+            return Fraction(0)
+        ranks = range(len(self.arrays[values[0]]))
+        return max(sum((self.arrays[v][rank].size * self.numbers.width(v) for v in values), Fraction(0)) for rank in ranks)
+
+    def _from(self, origin: str, role: str) -> list[Buffer]:
+        return [buffer for buffer in self.buffers if buffer.origin == origin and buffer.role == role]
+
+
+def _is_weight(key: object) -> bool:
+    return isinstance(key, tuple) and key[:1] == ("weight",)
