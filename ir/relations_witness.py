@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import islice, product
 from math import gcd
 from typing import TYPE_CHECKING
 
 from bpir.ir.expression import Expr, ExpressionError
-from bpir.ir.expression_atoms import symbol_atom
+from bpir.ir.expression_atoms import UNIT, symbol_atom
 from bpir.ir.expression_values import nodes_of
 from bpir.ir.relations_system import System, parameters
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 _GRID_POINTS = 256  # points of the small grid, after which values are mixed
 _MIXED_POINTS = 300
 _SYMBOLS = 200  # symbols, above which the search gives up
-_STEPS = 8  # numbers that expressions round to, the largest: the others are soon met
+_STEPS = 12  # numbers at which nodes change, the largest: the others are soon met
+_LARGE = 1_000  # numbers in a sum, above which its sign is not seen at small values
 _REPAIRS = 8  # rounds of making the values fit the divisors and bounds
 
 
@@ -63,9 +65,22 @@ def wanted_symbols(system: System, relations: Sequence[Relation], names: Sequenc
 
 
 def rounding_steps(exprs: Iterable[Expr]) -> list[int]:
-    """The numbers to whose multiples the expressions round: where `256*ceildiv(n, 256) >= n + 1` is false, 256 divides n."""
-    divisors = [atom.arguments[1] for atom in nodes_of(*exprs) if atom.kind in ("ceildiv", "floordiv")]
-    return sorted({abs(int(c)) for divisor in divisors for c in divisor.terms.values()})[-_STEPS:]
+    """Numbers at which nodes of the expressions change: divisors, to whose multiples they round, and thresholds; large ones of the
+    expressions themselves.
+
+    Where `256*ceildiv(n, 256) >= n + 1` is false, 256 divides n; where `max(0, n - 1000) = 0` is false, n is 1001 or more.
+    """
+    exprs = list(exprs)
+    found = {n for atom in nodes_of(*exprs) for argument in atom.arguments for n in _thresholds(argument) if n > 1}
+    found.update(n for expr in exprs for n in _thresholds(expr) if n > _LARGE)
+    return sorted(found)[-_STEPS:]
+
+
+def _thresholds(expr: Expr) -> set[int]:
+    """Coefficients, and by how much they fit into the constant, each rounded down and up."""
+    constant = abs(Fraction(expr.terms.get(UNIT, 0)))
+    coefficients = {abs(Fraction(c)) for m, c in expr.terms.items() if m is not UNIT}
+    return {n for t in (constant, *(constant / c for c in coefficients), *coefficients) for n in (t.__floor__(), t.__floor__() + 1)}
 
 
 def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str], steps: Sequence[int] = ()) -> Iterator[dict[str, int]]:
@@ -104,9 +119,11 @@ def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, .
             yield tuple(a + large * (i == index) for i, a in enumerate(lower))
             yield tuple(a + large * (i != index) for i, a in enumerate(lower))
     for step in steps:
-        for index in range(count):  # one symbol a multiple, or all
-            yield tuple(step * -(-a // step) if i == index else a for i, a in enumerate(lower))
-        yield tuple(step * -(-a // step) for a in lower)
+        multiples = tuple(step * -(-a // step) for a in lower)
+        for index in range(count):  # one symbol a multiple, or all, or all but one
+            yield tuple(multiples[i] if i == index else a for i, a in enumerate(lower))
+            yield tuple(a if i == index else multiples[i] for i, a in enumerate(lower))
+        yield multiples
     state = 12345  # a linear congruential sequence: the same points in every process
     for index in range(_MIXED_POINTS):
         spread = (4, 12, 64, 1024)[index % 4]
@@ -115,6 +132,13 @@ def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, .
             state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
             point.append(a + (state >> 33) % spread)
         yield tuple(point)
+        if steps:  # some symbols small, some multiples of the steps and a little more
+            for position, value in enumerate(point):
+                state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+                step = steps[(state >> 33) % len(steps)]
+                if (state >> 48) % 2:
+                    point[position] = value + step * (1 + (state >> 50) % 3)
+            yield tuple(point)
 
 
 def _admissible(system: System, relations: Sequence[Relation], wanted: Sequence[str], point: dict[str, int]) -> dict[str, int] | None:
