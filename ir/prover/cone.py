@@ -12,7 +12,7 @@ from math import gcd
 
 import attrs
 
-from bpir.ir.prover.steps import Steps
+from bpir.ir.effort import Effort
 
 Powers = tuple[int, ...]
 """A monomial: the numbers of its variables, sorted, each as often as its exponent says. `()` is 1."""
@@ -28,16 +28,16 @@ class Inequality:
     strict: bool = False
 
 
-def contradict(inequalities: Sequence[Inequality], signed: frozenset[int], steps: Steps) -> bool:
+def contradict(inequalities: Sequence[Inequality], signed: frozenset[int], effort: Effort) -> bool:
     """Whether some sum of positive multiples of the inequalities is a contradiction.
 
     Args:
         inequalities: the polynomials.
         signed: the variables that may be negative; the coefficients of monomials in which one has an odd exponent must cancel.
-        steps: what may be spent.
+        effort: what may be spent.
 
     Raises:
-        ExhaustedError: it takes more steps.
+        Exhausted: it takes more steps.
     """
     count = len(inequalities)
     rows: dict[tuple[Powers, int], dict[int, int]] = {}
@@ -52,24 +52,24 @@ def contradict(inequalities: Sequence[Inequality], signed: frozenset[int], steps
             gain[index] = value
     # maximise the gain where no row is positive; from zero, where all rows are zero, it is unbounded or zero
     table = [({**row, count + i: 1}, count + i) for i, row in enumerate(rows.values())]
-    return _unbounded([row for row, _ in table], [basic for _, basic in table], gain, steps)
+    return _unbounded([row for row, _ in table], [basic for _, basic in table], gain, effort)
 
 
-def _unbounded(rows: list[dict[int, int]], basic: list[int], gain: dict[int, int], steps: Steps) -> bool:
+def _unbounded(rows: list[dict[int, int]], basic: list[int], gain: dict[int, int], effort: Effort) -> bool:
     """The simplex method on a cone, by Bland's rule (the first column, the first row), which never cycles."""
     while True:
         entering = min((j for j, c in gain.items() if c > 0), default=None)
         if entering is None:
             return False
         leaving = min((i for i, row in enumerate(rows) if row.get(entering, 0) > 0), key=lambda i: basic[i], default=None)
-        steps.spend(len(rows))
+        effort.spend(len(rows))
         if leaving is None:
             return True
         pivot = rows[leaving]
         for i, row in enumerate(rows):
             if i != leaving and entering in row:
                 rows[i] = _eliminated(row, pivot, entering)
-                steps.spend(len(row) + len(pivot))
+                effort.spend(len(row) + len(pivot))
         gain = _eliminated(gain, pivot, entering)
         basic[leaving] = entering
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from bpir.ir.effort import Effort, Exhausted
 from bpir.ir.expression import Expr, ExpressionError, constant
 from bpir.ir.expression_atoms import Atom, monomial
 from bpir.ir.expression_core import intern, multiply
@@ -15,10 +16,10 @@ from bpir.ir.prover.facts import NODES, choices, divisors, nodes_in, of_node, of
 from bpir.ir.prover.integers import is_integral
 from bpir.ir.prover.refutation import Fact, impossible, without_divisors
 from bpir.ir.prover.squares import shown_by_squares
-from bpir.ir.prover.steps import ExhaustedError, Steps
 from bpir.ir.relations_system import System, with_fresh_excess
 
-STEPS = 150_000  # that one claim may take
+STEPS = 500_000  # that one claim may take
+_CASE_STEPS = 100_000  # of these, that one case may take before it is split
 _CASES = 4  # values of a node that are tried one after the other
 
 
@@ -28,21 +29,21 @@ def is_nonnegative(system: System, expr: Expr, strict: bool = False) -> bool:
     Raises:
         ExpressionError: an expression on the way exceeds a bound, or is divided by zero.
     """
-    steps = Steps(STEPS)
+    effort = Effort(STEPS)
     expr = with_fresh_excess(expr, system.larger)
     try:
-        if shown_by_squares(expr, system.lower, strict, steps):
+        if shown_by_squares(expr, system.lower, strict, effort):
             return True
-        return _Goal(system, strict, steps).shown(expr, of_relations(system, expr.symbols))
-    except ExhaustedError:
+        return _Goal(system, strict, effort).shown(expr, of_relations(system, expr.symbols))
+    except Exhausted:
         return False
 
 
 class _Goal:
-    def __init__(self, system: System, strict: bool, steps: Steps) -> None:
+    def __init__(self, system: System, strict: bool, effort: Effort) -> None:
         self.system = system
         self.strict = strict
-        self.steps = steps
+        self.effort = effort
 
     def shown(self, expr: Expr, facts: Sequence[Fact]) -> bool:
         """Whether it is shown under the facts, in all cases of one node after the other."""
@@ -50,8 +51,10 @@ class _Goal:
         if len(nodes) > NODES:
             return False
         negation = self._negation(expr)
-        if impossible(negation, [*facts, *of_nodes(nodes)], self.system.lower, divisors(nodes), self.steps):
-            return True
+        known = [*facts, *of_nodes(nodes)]
+        with self.effort.at_most(_CASE_STEPS):
+            if impossible(negation, known, self.system.lower, divisors(nodes), self.effort):
+                return True
         for node in nodes:
             cases = self._cases(node)
             if cases:

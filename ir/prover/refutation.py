@@ -14,13 +14,13 @@ from math import comb, gcd, lcm
 
 import attrs
 
+from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr
 from bpir.ir.expression_atoms import Atom, monomial
 from bpir.ir.expression_bounds import positive
 from bpir.ir.expression_core import Terms, intern, multiply
 from bpir.ir.expression_fraction import common_monomial
 from bpir.ir.prover.cone import CONSTANT, Inequality, Polynomial, Powers, contradict
-from bpir.ir.prover.steps import Steps
 
 DEGREE = 8  # of a polynomial; larger ones are left out
 TERMS = 120  # of a polynomial in variables that are not negative
@@ -36,7 +36,7 @@ class Fact:
     strict: bool = False
 
 
-def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int], factors: Iterable[Expr], steps: Steps) -> bool:
+def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int], factors: Iterable[Expr], effort: Effort) -> bool:
     """Whether the negation of a claim and the facts are seen not to be true at once.
 
     Args:
@@ -44,14 +44,14 @@ def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int],
         facts: what is known.
         lower: better lower bounds of atoms than their own.
         factors: expressions by whose terms the negation is multiplied, too: the divisors of the quotients that it rounds.
-        steps: what may be spent.
+        effort: what may be spent.
     """
     variables = _Variables(lower)
     first = variables.inequality(negation)
     if first is None:
         return False
     known = [i for fact in facts if (i := variables.inequality(fact)) is not None]
-    products = _Products(variables, known, steps)
+    products = _Products(variables, known, effort)
     products.add(first)
     multiples = [p for factor in factors if (p := variables.polynomial(factor)) is not None]
     for powers in dict.fromkeys(p for terms in multiples for p in terms):
@@ -61,10 +61,9 @@ def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int],
     for inequality in known:
         products.add(inequality)
     for _ in range(ROUNDS):
-        grown = products.grow()
-        if contradict(products.found, frozenset(variables.signed), steps):
+        if contradict(products.found, frozenset(variables.signed), effort):
             return True
-        if not grown:
+        if not products.grow():
             break
     return False
 
@@ -75,6 +74,7 @@ class _Variables:
     def __init__(self, lower: Mapping[Atom, int]) -> None:
         self._lower = lower
         self._numbers: dict[Atom, int] = {}
+        self._fractions: set[int] = set()  # variables that may be fractions
         self.signed: set[int] = set()
 
     def _number(self, atom: Atom) -> tuple[int, int | Fraction]:
@@ -82,6 +82,8 @@ class _Variables:
         bound = self._lower.get(atom, atom.lower)
         if atom not in self._numbers:
             self._numbers[atom] = len(self._numbers)
+            if not atom.integral or (bound is not None and bound.denominator != 1):
+                self._fractions.add(self._numbers[atom])
             if bound is None or bound < 0:
                 self.signed.add(self._numbers[atom])
         return self._numbers[atom], bound if bound is not None and bound > 0 else 0
@@ -89,7 +91,11 @@ class _Variables:
     def inequality(self, fact: Fact) -> Inequality | None:
         """The fact as a polynomial; None if it is too large."""
         terms = self.polynomial(without_divisors(fact.expr))
-        return None if terms is None else Inequality(terms, fact.strict)
+        if terms is None:
+            return None
+        if self._fractions.isdisjoint(number for powers in terms for number in powers):
+            return Inequality(_tightened(terms, fact.strict))
+        return Inequality(terms, fact.strict)
 
     def polynomial(self, expr: Expr) -> Polynomial | None:
         """A positive multiple of the expression, which has no divisors, by variables; None if it is too large."""
@@ -116,6 +122,14 @@ class _Variables:
         return _primitive({at: int(v * scale) for at, v in sums.items() if v})
 
 
+def _tightened(terms: Polynomial, strict: bool) -> Polynomial:
+    """The inequality among integers: `2*x - 3 >= 0` is `x - 2 >= 0`, and so is `2*x - 2 > 0`."""
+    least = -terms.get(CONSTANT, 0) + strict  # the rest is at least this, and a multiple of the common factor
+    rest = {powers: c for powers, c in terms.items() if powers}
+    common = gcd(*rest.values()) or 1
+    return {powers: c // common for powers, c in rest.items()} | ({CONSTANT: least // -common} if least else {})
+
+
 def without_divisors(expr: Expr) -> Expr:
     """A polynomial of the same sign wherever the expression has a value."""
     below = expr.denominator
@@ -131,11 +145,11 @@ def without_divisors(expr: Expr) -> Expr:
 class _Products:
     """Inequalities and products of them with monomials, each once."""
 
-    def __init__(self, variables: _Variables, known: Sequence[Inequality], steps: Steps) -> None:
+    def __init__(self, variables: _Variables, known: Sequence[Inequality], effort: Effort) -> None:
         self.found: list[Inequality] = []
         self._variables = variables
         self._known = known
-        self._steps = steps
+        self._effort = effort
         self._seen: set[tuple[frozenset[tuple[Powers, int]], bool]] = set()
         self._met: set[Powers] = set()
         self._grown = 0
@@ -145,7 +159,7 @@ class _Products:
         if key not in self._seen and len(self.found) < PRODUCTS:
             self._seen.add(key)
             self.found.append(inequality)
-            self._steps.spend(len(inequality.terms))
+            self._effort.spend(len(inequality.terms))
 
     def add_product(self, inequality: Inequality, powers: Powers) -> None:
         """The product with a monomial, which is not negative; it may be zero, so that the product may be."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bpir.ir.effort import Effort
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.expression_atoms import Atom, monomial, power, product
 from bpir.ir.expression_bounds import nonnegative
 from bpir.ir.expression_core import Terms, intern
 from bpir.ir.prover.refutation import without_divisors
-from bpir.ir.prover.steps import Steps
 
 _TERMS = 40  # of a sum that is completed
 _DEPTH = 4  # squares that are completed one after the other
 
 
-def shown_by_squares(expr: Expr, lower: Mapping[Atom, int], strict: bool, steps: Steps, depth: int = _DEPTH) -> bool:
+def shown_by_squares(expr: Expr, lower: Mapping[Atom, int], strict: bool, effort: Effort, depth: int = _DEPTH) -> bool:
     """Whether no value is negative (with `strict`, nor zero), seen by completing squares.
 
     Raises:
-        ExhaustedError: it takes more steps than may be spent.
+        Exhausted: it takes more steps than may be spent.
     """
     expr = without_divisors(expr)
     if nonnegative(expr, lower, strict):
@@ -31,10 +31,10 @@ def shown_by_squares(expr: Expr, lower: Mapping[Atom, int], strict: bool, steps:
         if parts is None:
             continue
         square, linear, rest = parts
-        steps.spend((len(linear.terms) + 1) ** 2 + len(square.terms) * len(rest.terms))
+        effort.spend((len(linear.terms) + 1) ** 2 + len(square.terms) * len(rest.terms))
         if nonnegative(square, lower, strict=True):
             left = 4 * square * rest - linear * linear
-            if (left is ZERO and not strict) or shown_by_squares(left, lower, strict, steps, depth - 1):
+            if (left is ZERO and not strict) or shown_by_squares(left, lower, strict, effort, depth - 1):
                 return True
     return False
 
