@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import attrs
 
+from bpir.dialects.bind import as_expr, fields_of
 from bpir.dialects.bp import bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
-from bpir.ir.expression import constant
+from bpir.ir.expression import ONE, constant
 from bpir.ir.operation import Operation, top_level
-from bpir.ir.relations import Facts
+from bpir.ir.relations import Facts, Relation
 from bpir.passes.base import Pass, option
 from bpir.passes.distribution import build, new_module
 from bpir.passes.rewriting import rewrite_module
@@ -41,7 +42,7 @@ class BindSymbolsPass(Pass):
             if table.bindings.get(name, number) != number:
                 raise fail(f"symbol '{name}' is bound to {table.bindings[name]} already", span)
         numbers = {**table.bindings, **self.numbers}
-        check_relations(Facts((*table.relations, *table.assumptions), numbers), self._place)
+        check_relations(module, numbers, self._place)
         bound = [o for o in top_level(module) if o.name == "bp.bind"]
         merged = build("bp.bind", properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
         if level_of(module) == "model" or not numbers:
@@ -55,25 +56,42 @@ class BindSymbolsPass(Pass):
         return self.spans.get(name)
 
 
-def check_relations(facts: Facts, place: Callable[[str], Span | None]) -> None:
-    """Refuse numbers under which a relation is false, or none are found for other symbols; `place` says where a symbol got its number.
+def check_relations(module: Operation, numbers: Mapping[str, int], place: Callable[[str], Span | None]) -> None:
+    """Refuse numbers under which a relation of the module is false, or none are found for other symbols.
+
+    Args:
+        numbers: those of all symbols that have one.
+        place: says where a symbol got its number.
 
     Raises:
         DiagnosticError: naming every relation that is false.
     """
+    table = symbol_table(module)
+    facts = Facts((*table.relations, *table.assumptions), numbers)
     broken = facts.violations()
     if broken:
         used = sorted({name for r in broken for name in (*r.left.symbols, *r.right.symbols)})
-        numbers = ", ".join(f"{name} = {facts.bindings[name]}" for name in used if name in facts.bindings)
+        bound = ", ".join(f"{name} = {numbers[name]}" for name in used if name in numbers)
         raise fail(
             "the numbers break the relation " + " and ".join(f"'{r.text}'" for r in broken),
             next((span for name in used if (span := place(name)) is not None), None),
-            note(f"bound here are {numbers}"),
+            note(f"bound here are {bound}"),
+            *(note(_assumed(module, relation)) for relation in broken if relation in table.assumptions),
         )
     answer = facts.satisfied
     if answer.witness is None:
         used = sorted({name for r in answer.relations for name in r.symbols})
         raise fail(answer.text(facts.bindings), next((span for name in used if (span := place(name)) is not None), None))
+
+
+def _assumed(module: Operation, relation: Relation) -> str:
+    """Why a relation must hold that no declaration states, and what to do where it cannot."""
+    said = f"'{relation.text}' was assumed when the model was distributed"
+    if relation.kind != "greater" or relation.right is not ONE:
+        return f"{said}: distribute it again with numbers for which it holds"
+    strategies = [fields_of(o) for o in top_level(module) if o.name == "bind.strategy"]
+    degrees = [name for fields in strategies for name in fields if as_expr(fields[name]) is relation.left]
+    return f"{said}: for one rank, distribute it again with the option {degrees[0] if degrees else 'tensor'}=1"
 
 
 def _with_bindings(module: Operation, merged: Operation | None) -> Operation:

@@ -10,6 +10,8 @@ import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
+from bpir.passes.blame import option_places
+from bpir.passes.locations import inherit_locations
 from bpir.passes.timing import Timing
 from bpir.verifiers.levels import level_of, place_of
 
@@ -72,15 +74,16 @@ class PassManager:
             self._dump("Before", current, self.render(module))
         watched = self.dumps.after_change and (not self.dumps.after or current.name in self.dumps.after)
         before = self.render(module) if watched or self.replay else ""
-        with self.timing.section(current.name):
-            result = current.run(module)
+        with self.timing.section(current.name), option_places(current, module):
+            result = _derived(current, module)
         for warning in current.warnings(module):
             self.report(warning)
         if self.replay:
             with self.timing.section("Replay"):
                 self._replay(current, module, result, before)
         if self.verify_each:
-            self._verify(result, note(f"found in the result of pass '{current.name}'"))
+            with option_places(current, module):
+                self._verify(result, note(f"found in the result of pass '{current.name}'"))
         with self.timing.section("Verify boundary"):
             found = current.gate(module, result)
         self._raise_errors(found, note(f"pass '{current.name}' publishes nothing, because its gate failed"))
@@ -113,7 +116,7 @@ class PassManager:
         """Refuses a pass that changes its input, or that answers differently the second time."""
         if self.render(module) != before:
             raise DiagnosticError(error(f"pass '{current.name}' is not pure: it changed the module that it was given"))
-        first, second = self.render(result), self.render(current.run(module))
+        first, second = self.render(result), self.render(_derived(current, module))
         if first != second:
             line = _first_difference(first, second)
             raise DiagnosticError(
@@ -124,6 +127,12 @@ class PassManager:
                     note(f"second run: {_line(second, line)}"),
                 )
             )
+
+
+def _derived(current: Pass, module: Operation) -> Operation:
+    result = current.run(module)
+    inherit_locations(module, result)
+    return result
 
 
 def _expect_level(current: Pass, module: Operation) -> None:

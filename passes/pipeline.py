@@ -128,7 +128,7 @@ class _Scanner:
         if self.take("="):
             self.skip(_BLANKS)
             return name, self.value(name)
-        return name, _Word("true", name.span)
+        return name, _Word("", name.span)
 
     def value(self, name: _Word) -> _Word:
         text, start = self.source.text, self.offset
@@ -143,7 +143,7 @@ class _Scanner:
             where = Span(self.source, start, len(text))
             raise fail(f"unbalanced parentheses in the value of option '{name.value}'", where)
         if index == start:
-            raise fail(f"option '{name.value}' has no value", name.span)
+            return _Word("", name.span)
         self.offset = index
         return _Word(text[start:index], Span(self.source, start, index))
 
@@ -196,6 +196,8 @@ def _unknown_option(pass_name: str, name: str, known: Iterable[str]) -> str:
 
 
 def _number(key: _Word, text: _Word) -> int:
+    if not text.value:
+        raise fail(f"option '{key.value}' has no value: write {key.value}=INTEGER", key.span)
     if not _INTEGER.fullmatch(text.value):
         raise fail(f"'{key.value}' expects an integer, found '{text.value}'", text.span)
     return int(text.value)
@@ -203,6 +205,10 @@ def _number(key: _Word, text: _Word) -> int:
 
 def _value(option: Option, text: _Word) -> Any:
     """The value of an option from its text."""
+    if not text.value:
+        if option.kind == "flag":
+            return True
+        raise fail(f"option '{option.name}' has no value: write {option.spelling}", text.span)
     if option.kind == "flag":
         if text.value not in ("true", "false"):
             raise _expects(option, "true or false", text)

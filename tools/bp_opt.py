@@ -6,7 +6,7 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bpir.tools.common import Tool, only_file, paints_output, read_source, write_output
+from bpir.tools.common import Tool, only_file, paints_output, read_source, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
@@ -93,6 +93,7 @@ class _Run:
         self.arguments = arguments
         self.timing = Timing()
         self.failed = False
+        self.reproducers: list[str] = []  # the files written
         self.dumps = _dumps(arguments)
 
     @cached_property
@@ -101,8 +102,13 @@ class _Run:
 
     def one(self, section: Source) -> str:
         """The output of one section of an input, or nothing."""
+        written = len(self.reproducers)
         text, failed = run_section(self.arguments, section, self._process)
         self.failed = self.failed or failed
+        if len(self.reproducers) > written:
+            from bpir.ir.diagnostic import note
+
+            report([note(f"what the pass was given, and the command, are in '{self.reproducers[-1]}'")], wants_color(self.arguments))
         return text
 
     def _process(self, source: Source, found: list[Diagnostic]) -> str:
@@ -140,11 +146,13 @@ class _Run:
     def _reproduce(self, manager: PassManager) -> None:
         path = self.arguments.value("crash-reproducer")
         if path is not None and manager.reached is not None:
-            from bpir.tools.reproducer import reproducer
+            from bpir.tools.reproducer import numbered, reproducer
 
+            path = numbered(path, len(self.reproducers) + 1)
             index, module = manager.reached
             flags = [n for n in ("allow-unregistered-dialect", "verify-replay") if self.arguments.flag(n)]
             write_output(reproducer(module, self.passes[index:], path, flags), path)
+            self.reproducers.append(path)
 
 
 def _passes(arguments: Arguments) -> list[Pass]:

@@ -69,15 +69,21 @@ def _check_numbers(values: dict[str, int], module: Operation) -> None:
     if not values:
         return
     from bpir.dialects.bp import symbol_table
-    from bpir.ir.diagnostic import fail
-    from bpir.ir.relations import Facts
+    from bpir.ir.diagnostic import Span, fail
     from bpir.passes.bind_symbols import check_relations
+    from bpir.passes.pipeline import command_line
+
+    def place(name: str) -> Span | None:
+        if name not in values:
+            return None
+        source = command_line(f"--bind {name}={values[name]}")
+        return Span(source, len("--bind "), len(source.text))
 
     table = symbol_table(module)
     for name, value in values.items():
         if table.bindings.get(name, value) != value:
-            raise fail(f"--bind {name}={value}: the module binds '{name}' to {table.bindings[name]} already")
-    check_relations(Facts((*table.relations, *table.assumptions), {**table.bindings, **values}), lambda name: None)
+            raise fail(f"the module binds '{name}' to {table.bindings[name]} already", place(name))
+    check_relations(module, {**table.bindings, **values}, place)
 
 
 def _warn_of_unused(values: dict[str, int], found: Report, color: bool) -> None:

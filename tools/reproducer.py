@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from shlex import quote
 
@@ -9,6 +10,14 @@ from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.passes.base import Pass
 from bpir.passes.pipeline import spell
+
+
+def numbered(path: str, number: int) -> str:
+    """The file of the reproducer of a number: each failing part of an input has its own, `r.bpir`, `r.2.bpir`, and so on."""
+    root, extension = os.path.splitext(path)
+    if number == 1 or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+        return path
+    return f"{root}.{number}{extension}"
 
 
 def reproducer(module: Operation, passes: Sequence[Pass], path: str, flags: Sequence[str]) -> str:
