@@ -36,6 +36,7 @@ class _Word:
 
     value: str
     span: Span
+    missing: bool = False  # the value of an option that has none: the span is that of its name
 
 
 def command_line(argument: str) -> Source:
@@ -128,7 +129,7 @@ class _Scanner:
         if self.take("="):
             self.skip(_BLANKS)
             return name, self.value(name)
-        return name, _Word("", name.span)
+        return name, _Word("", name.span, missing=True)
 
     def value(self, name: _Word) -> _Word:
         text, start = self.source.text, self.offset
@@ -143,7 +144,7 @@ class _Scanner:
             where = Span(self.source, start, len(text))
             raise fail(f"unbalanced parentheses in the value of option '{name.value}'", where)
         if index == start:
-            return _Word("", name.span)
+            return _Word("", name.span, missing=True)
         self.offset = index
         return _Word(text[start:index], Span(self.source, start, index))
 
@@ -196,7 +197,7 @@ def _unknown_option(pass_name: str, name: str, known: Iterable[str]) -> str:
 
 
 def _number(key: _Word, text: _Word) -> int:
-    if not text.value:
+    if text.missing:
         raise fail(f"option '{key.value}' has no value: write {key.value}=INTEGER", key.span)
     if not _INTEGER.fullmatch(text.value):
         raise fail(f"'{key.value}' expects an integer, found '{text.value}'", text.span)
@@ -205,7 +206,7 @@ def _number(key: _Word, text: _Word) -> int:
 
 def _value(option: Option, text: _Word) -> Any:
     """The value of an option from its text."""
-    if not text.value:
+    if text.missing:
         if option.kind == "flag":
             return True
         raise fail(f"option '{option.name}' has no value: write {option.spelling}", text.span)
