@@ -14,9 +14,6 @@ from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array
 from bpir.run.numbers import Numbers
 
-LATER = ("recompute", "recommunication", "activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
-"""The phases after forward."""
-
 
 @attrs.frozen
 class Alive:
@@ -30,19 +27,19 @@ class Alive:
 def stored_activations(
     block: Operation, inputs: int, arrays: Mapping[Value, Sequence[Array]], numbers: Numbers
 ) -> tuple[list[Alive], list[Diagnostic]]:
-    """Values that forward made, or the block was given, and that a later task reads, against `stored` and `checkpoint`."""
+    """Values made before forward ends, or given, that a task after it reads, against `stored` and `checkpoint`."""
     facts = next((o for o in block.body if isinstance(o.properties.get("facts"), Activations)), None)
     if facts is None:
         return [], []
     given = set(block.regions[0].blocks[0].arguments[:inputs])
     tasks = [o for o in block.body if isinstance(o.declaration, dist.Task)]
-    made = {v for task in tasks if dist.text_of(task, "phase") == "forward" for v in task.results}
+    end = max((i + 1 for i, task in enumerate(tasks) if dist.text_of(task, "phase") == "forward"), default=0)
+    before = {v for task in tasks[:end] for v in task.results} | given
     kept: dict[Value, Operation] = {}
-    for task in tasks:
-        if dist.text_of(task, "phase") in LATER:
-            for value in task.operands:
-                if value in made or value in given:
-                    kept.setdefault(value, task)
+    for task in tasks[end:]:
+        for value in task.operands:
+            if value in before:
+                kept.setdefault(value, task)
     alive = max(
         (sum((arrays[v][rank].size * numbers.width(v) for v in kept), Fraction(0)) for rank in range(_ranks(arrays))), default=Fraction(0)
     )

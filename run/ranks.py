@@ -94,9 +94,14 @@ class BlockRun:
         for value, array in zip(arguments, whole, strict=True):
             layout = self._layout(value, self.block)
             self.expected[value] = array
-            self.arrays[value] = [
-                self.mesh.cut(array, layout, rank) * float(self.mesh.first(rank, layout.unreduced)) for rank in self.mesh.ranks
-            ]
+            self.arrays[value] = self._placed(self.block, array, layout)
+
+    def _placed(self, task: Operation, array: Array, layout: Layout) -> list[Array]:
+        """The ranks' parts of a whole array; of a partial sum the first rank has all."""
+        try:
+            return [self.mesh.cut(array, layout, rank) * float(self.mesh.first(rank, layout.unreduced)) for rank in self.mesh.ranks]
+        except ValueError as failure:
+            raise self._cannot(task, str(failure)) from None
 
     def _layout(self, value: Value, reader: Operation) -> Layout:
         if value not in self.layouts:
@@ -168,7 +173,7 @@ class BlockRun:
             raise error_at(task, f"{what}{name} {mismatch.found:.17g} {where}; expected {mismatch.expected:.17g}")
 
     def _cannot(self, task: Operation, why: str) -> DiagnosticError:
-        return error_at(task, f"'{dist.name_of(task)}' can't run: {why}")
+        return error_at(task, f"'{dist.name_of(task) or dist.text_of(task, 'sym_name')}' can't run: {why}")
 
     def _operands(self, task: Operation, rank: int) -> list[Operand]:
         return [Operand(self.arrays[v][rank], v, self.numbers.width(v)) for v in task.operands]
@@ -194,6 +199,8 @@ class BlockRun:
     def _fork(self, task: Operation) -> tuple[Results, list[Array | None]]:
         whole = [self.expected.get(v) for v in task.operands]
         known = [array for array in whole if array is not None]
+        if len({array.shape for array in known}) > 1:
+            raise self._cannot(task, f"it sums tensors of {' and '.join(_sizes(array.shape) for array in known)}")
         expected = sum(known[1:], known[0]) if known and len(known) == len(whole) else None
 
         def results(rank: int, meter: Meter) -> list[Array]:
@@ -356,10 +363,7 @@ class BlockRun:
             if layout.dims != visible.shape:
                 raise self._cannot(task, f"the cache is {_sizes(layout.dims)}, in the model {_sizes(visible.shape)} are visible")
             whole = drawn_cache(step, index, layout.dims, self.model.values.arrays[step.operands[index]].shape[1])
-            try:
-                self.arrays[value] = [self.mesh.cut(whole, layout, rank).copy() for rank in self.mesh.ranks]
-            except ValueError as failure:
-                raise self._cannot(task, str(failure)) from None
+            self.arrays[value] = self._placed(task, whole, layout)
 
     def _return(self, task: Operation) -> None:
         model = self.model

@@ -87,9 +87,9 @@ class KvAppend(Semantics):
     def forward(self, call: Call) -> list[Array]:
         found, written = [], Fraction(0)
         for index in range(2):
-            new, cache = call.read(index), call.operands[index + 2].array.copy()
+            new, cache, width = call.read(index), call.operands[index + 2].array.copy(), call.operands[index + 2].width
             cache[:, cache.shape[1] - new.shape[1] :] = new
-            written += new.size * call.operands[index].width
+            written += new.size * width
             found.append(cache)
         call.meter.written = written
         return found
