@@ -17,7 +17,7 @@ from bpir.run.numbers import Numbers
 
 LARGEST_CHOSEN = 64
 """A number of the file above it is replaced; no number above it is chosen, unless an equation says it."""
-STEPS = 100_000
+STEPS = 20_000
 """Values tried until the search gives up."""
 ELEMENTS = 1 << 23
 """Elements of all values of all ranks together: 64 MiB."""

@@ -20,28 +20,39 @@ def _by_head(array: Array) -> Array:
     return array.transpose(0, 2, 1, 3)
 
 
-def _grouped(query: Array, shared: Array) -> Array:
-    """K or V with each of its heads as often as query heads share it."""
-    return np.repeat(shared, query.shape[2] // shared.shape[2], axis=2)
+def _repeated(shared: Array, heads: int) -> Array:
+    """`batch x heads x ...` with each head as often as query heads share it (Ainslie et al. 2023)."""
+    return np.repeat(shared, heads // shared.shape[1], axis=1)
+
+
+def _summed(gradient: Array, heads: int) -> Array:
+    """The gradient of what `_repeated` took: the sum over the query heads that share a head."""
+    batch, all_heads, *matrix = gradient.shape
+    return np.asarray(gradient.reshape(batch, heads, all_heads // heads, *matrix).sum(axis=2))
 
 
 class BatchMatmul(Semantics):
-    """One matrix product for each sequence and head; `transposed`, the second operand is `batch x n x heads x k`."""
+    """One matrix product for each sequence and head; `transposed`, the second operand is `batch x n x heads x k`.
+
+    Query heads may share heads of the second operand, each of which then has the sum of their gradients.
+    """
 
     kind = "batch_matmul"
     gradient_reads = ("operand 0", "operand 1")
 
     def forward(self, call: Call) -> list[Array]:
-        a, b = _by_head(call.read(0)), _by_head(call.read(1))
+        a = _by_head(call.read(0))
+        b = _repeated(_by_head(call.read(1)), a.shape[1])
         return [_by_head(call.matmul(a, b.swapaxes(2, 3) if "transposed" in call.says else b))]
 
     def gradient(self, call: Call) -> list[Array]:
-        dc, a, b = (_by_head(call.read(i)) for i in range(3))
+        dc, a, shared = (_by_head(call.read(i)) for i in range(3))
+        b = _repeated(shared, a.shape[1])
         if "transposed" in call.says:
             da, db = call.matmul(dc, b), call.matmul(dc.swapaxes(2, 3), a)
         else:
             da, db = call.matmul(dc, b.swapaxes(2, 3)), call.matmul(a.swapaxes(2, 3), dc)
-        return [_by_head(da), _by_head(db)]
+        return [_by_head(da), _by_head(_summed(db, shared.shape[1]))]
 
 
 class Attention(Semantics):
@@ -68,9 +79,9 @@ class Attention(Semantics):
         return [builder.step("batch_matmul", node, (weights, value), "probability_value", frozenset())]
 
     def forward(self, call: Call) -> list[Array]:
-        query = call.read(0)
-        key, value = (_by_head(_grouped(query, call.read(i))) for i in (1, 2))
-        scores = call.matmul(_by_head(query), key.swapaxes(2, 3))
+        query = _by_head(call.read(0))
+        key, value = (_repeated(_by_head(call.read(i)), query.shape[1]) for i in (1, 2))
+        scores = call.matmul(query, key.swapaxes(2, 3))
         call.meter.scratch += scores.size * call.operands[0].width
         return [_by_head(call.matmul(softmax(scores), value))]
 

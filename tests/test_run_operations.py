@@ -1,0 +1,193 @@
+"""The table of semantics and the collectives: against PyTorch-like hand arithmetic, and against each other by the complex step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import example, read, run
+
+from bpir.dialects.bp import symbol_table
+from bpir.ir.diagnostic import DiagnosticError
+from bpir.run.call import Array, Call, Operand
+from bpir.run.check import check
+from bpir.run.collectives import Exchange, all_gather, all_reduce, reduce_scatter
+from bpir.run.mesh import Layout, Mesh
+from bpir.run.operations import SEMANTICS
+from bpir.run.operations.elementwise import Gelu
+from bpir.run.sizes import choose
+
+RANDOM = np.random.default_rng(0)
+
+
+def call(*arrays: Array, weights: tuple[Array, ...] = (), says: frozenset[str] = frozenset(), **more: object) -> Call:
+    """A call on arrays of two bytes an element."""
+    from fractions import Fraction
+
+    return Call([Operand(array, index, Fraction(2)) for index, array in enumerate(arrays)], weights, says, **more)  # type: ignore[arg-type]
+
+
+def slope(
+    kind: str, arrays: list[Array], weights: list[Array], which: int, says: frozenset[str], dy: Array, features: tuple[int, ...]
+) -> Array:
+    """The gradient of one operand or weight, element by element, by the complex step."""
+    target = [*arrays, *weights][which]
+    found = np.zeros_like(target)
+    for index in np.ndindex(*target.shape):
+        moved = [array.astype(complex) for array in (*arrays, *weights)]
+        moved[which][index] += 1e-30j
+        made = call(*moved[: len(arrays)], weights=tuple(moved[len(arrays) :]), says=says, features=features)
+        found[index] = np.sum(SEMANTICS[kind].forward(made)[0].imag * dy) / 1e-30
+    return found
+
+
+B, S, H, F, HEADS, SIZE = 2, 3, 4, 5, 4, 2
+CASES = {
+    "linear": ([(B, S, H)], [(H, F)], frozenset(), (F,)),
+    "linear bias": ([(B, S, HEADS, SIZE)], [(HEADS, SIZE, H), (H,)], frozenset({"bias"}), (H,)),
+    "layer_norm": ([(B, S, H)], [(H,), (H,)], frozenset(), ()),
+    "rms_norm": ([(B, S, H)], [(H,)], frozenset(), ()),
+    "gelu": ([(B, S, H)], [], frozenset(), ()),
+    "silu": ([(B, S, H)], [], frozenset(), ()),
+    "relu": ([(B, S, H)], [], frozenset(), ()),
+    "softmax": ([(B, S, HEADS, S)], [], frozenset(), ()),
+    "add": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
+    "mul": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
+    "batch_matmul": ([(B, S, HEADS, S), (B, S, HEADS, SIZE)], [], frozenset(), ()),
+    "batch_matmul transposed": ([(B, S, HEADS, SIZE), (B, S, HEADS, SIZE)], [], frozenset({"transposed"}), ()),
+    "batch_matmul one head of K": ([(B, S, HEADS, SIZE), (B, S, 1, SIZE)], [], frozenset({"transposed"}), ()),
+    "batch_matmul shared heads of V": ([(B, S, HEADS, S), (B, S, 2, SIZE)], [], frozenset(), ()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_gradient_rule_by_the_complex_step(case: str) -> None:
+    """Each element of each gradient, to nearly all digits."""
+    shapes, weight_shapes, says, features = CASES[case]
+    kind = case.split()[0]
+    semantics = SEMANTICS[kind]
+    arrays, weights = ([RANDOM.standard_normal(shape) for shape in group] for group in (shapes, weight_shapes))
+    made = call(*arrays, weights=tuple(weights), says=says, features=features)
+    (result,) = semantics.forward(made)
+    dy = RANDOM.standard_normal(result.shape)
+    known = {"operand 0": arrays[0], "operand 1": arrays[-1], "result 0": result}
+    gradients = semantics.gradient(call(dy, *(known[what] for what in semantics.gradient_reads), weights=tuple(weights), says=says))
+    if weights:
+        gradients += semantics.weight_gradient(call(dy, *(known[what] for what in semantics.weight_gradient_reads), says=says))
+    assert len(gradients) == len(arrays) + len(weights)
+    for which, gradient in enumerate(gradients):
+        expected = slope(kind, arrays, weights, which, says, dy, features)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_no_kind_is_left_out() -> None:
+    """What has a gradient is above, or an operation whose gradient is that of its parts; dropout is linear in its operand."""
+    parts = {"attention", "kv_append", "transformer_block", "dropout"}
+    assert {case.split()[0] for case in CASES} | parts == set(SEMANTICS)
+
+
+def test_a_wrong_gradient_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Model and ranks agree in a wrong rule; the complex step does not."""
+    monkeypatch.setattr(Gelu, "derivative", lambda self, x: np.where(x.real > 0, 1.0, 0.1))
+    model = example("mlp")
+    (found,) = check(model, run(model, "distribute-training{tensor=t}"), {"B": 2, "S": 3, "H": 4, "F": 16, "t": 2, "e": 2})
+    assert found.phases["backward"] < 1e-9
+    assert found.gradients is not None and found.gradients > 1e-3
+    assert "the semantics are wrong" in found.against[0].message
+
+
+def test_attention_by_hand() -> None:
+    """One query that sees two tokens whose scores are ln 3 and 0: three quarters of the first V, one of the second."""
+    query = np.array([1.0, 0.0]).reshape(1, 1, 1, 2)
+    key = np.array([[np.log(3.0), 7.0], [0.0, 9.0]]).reshape(1, 2, 1, 2)
+    value = np.array([[4.0, 0.0], [8.0, 4.0]]).reshape(1, 2, 1, 2)
+    made = call(query, key, value)
+    (result,) = SEMANTICS["attention"].forward(made)
+    np.testing.assert_allclose(result.reshape(-1), [5.0, 1.0])
+    assert made.meter.matmul == 2 * 2 * 2 + 2 * 2 * 2  # two dot products of two, and two sums of two
+    assert made.meter.bytes_read == 2 * (2 + 4 + 4)
+    assert made.meter.scratch == 2 * 2
+
+
+def test_bytes_of_a_value_that_is_read_twice() -> None:
+    """Every distinct operand is read once."""
+    x = RANDOM.standard_normal((2, 3, 4))
+    made = Call([Operand(x, "x", call(x).operands[0].width)] * 2)
+    SEMANTICS["mul"].forward(made)
+    assert made.meter.bytes_read == 2 * 24
+
+
+MESH = Mesh({"data": 2, "tensor": 2})
+
+
+def test_ranks_of_a_mesh() -> None:
+    """The last axis runs fastest: rank 2 is (1, 0)."""
+    assert MESH.coordinates(2) == {"data": 1, "tensor": 0}
+    assert MESH.group(2, ["tensor"]) == [2, 3]
+    assert MESH.group(3, ["data"]) == [1, 3]
+    both = Layout((8,), (("data", "tensor"),))
+    assert [MESH.ranges(both, rank) for rank in MESH.ranks] == [((0, 2),), ((2, 4),), ((4, 6),), ((6, 8),)]
+    turned = Layout((8,), (("tensor", "data"),))
+    assert [MESH.ranges(turned, rank) for rank in MESH.ranks] == [((0, 2),), ((4, 6),), ((2, 4),), ((6, 8),)]
+
+
+def test_collectives_by_hand() -> None:
+    """Rank r holds [r, 10 r] as a column; sums and orders are those of the axes."""
+    arrays = [np.array([[rank], [10 * rank]]) for rank in MESH.ranks]
+    over = lambda *axes: Exchange(MESH, arrays, axes)  # noqa: E731
+    assert all_reduce(over(("tensor",)), 0).tolist() == [[0 + 1], [10]]
+    assert all_reduce(over(("data",)), 0).tolist() == [[0 + 2], [20]]
+    assert reduce_scatter(over(("tensor",), ()), 3).tolist() == [[10 * (2 + 3)]]
+    assert all_gather(over((), ("data",)), 1).tolist() == [[1, 3], [10, 30]]
+    assert all_gather(over((), ("tensor", "data")), 0).tolist() == [[0, 2, 1, 3], [0, 20, 10, 30]]
+    assert all_gather(over(("data",), ("tensor",)), 3).tolist() == [[0, 1], [0, 10], [2, 3], [20, 30]]
+
+
+SYMBOLS = """
+module @m {{
+  bp.symbols B, S, H, F, h, d, t, e {where}
+  bind.strategy @tp {{tensor = t}}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {{
+    %u = model.linear "mlp.expand" %x : [F]
+    %v = model.linear "mlp.heads" %u : [h x d]
+    %y = model.linear "mlp.contract" %v : [H]
+    model.return %y
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "where", ["", "where H = h*d, F = 4*H", "where t | h, t | F, H > 3*F", "where h = H/d, 2*t | F", "where F*h = 60, B > 5"]
+)
+def test_numbers_are_chosen(where: str) -> None:
+    """They satisfy the relations; sizes differ where nothing says otherwise, so that exchanged axes are noticed."""
+    model = read(SYMBOLS.format(where=where))
+    chosen = choose(model, model, {"S": 7}).numbers.values
+    assert chosen["S"] == 7
+    assert all(relation.holds(chosen) for relation in symbol_table(model).relations)
+    if not where:
+        assert len({chosen[name] for name in "BSHFhd"}) == 6 and min(chosen[name] for name in "BSHFhd") > 2
+
+
+@pytest.mark.parametrize(
+    ("where", "given", "said"),
+    [
+        ("where H = h*d", {"H": 7, "h": 2}, "found no small numbers"),
+        ("where H = h*d", {"H": 7, "h": 2, "d": 3}, "'H = d*h' does not hold with H = 7, d = 3, h = 2"),
+        ("", {"heads": 2}, "the files declare no such symbol"),
+    ],
+)
+def test_numbers_that_cannot_be(where: str, given: dict[str, int], said: str) -> None:
+    model = read(SYMBOLS.format(where=where))
+    with pytest.raises(DiagnosticError) as caught:
+        choose(model, model, given)
+    assert said in caught.value.diagnostics[0].message
+
+
+def test_the_search_is_bounded() -> None:
+    """Twenty sizes of which no two may be what one equation wants: given up after so many steps, not after so much time."""
+    names = [f"s{index}" for index in range(20)]
+    text = f"module @m {{\n bp.symbols {', '.join(names)} where {' + '.join(names)} = 20000\n bp.assume s0 > 1\n}}\n"
+    module = read(text)
+    with pytest.raises(DiagnosticError, match="found no small numbers"):
+        choose(module, module, {})
