@@ -24,11 +24,12 @@ declare(Dialect("bind"))
 
 @attrs.frozen
 class Field:
-    """One field of a binding: its name, what it may hold, what it means."""
+    """One field of a binding: its name, what it may hold, what it means, and what a binding without it means (empty if that depends)."""
 
     name: str
     help: str
     choices: tuple[str, ...] = ()  # words; an expression if there are none
+    default: str = ""
 
 
 BOOLEAN = ("true", "false")
@@ -43,19 +44,20 @@ WORKLOAD = (
 
 STRATEGY = (
     Field("tensor", "tensor-parallel degree"),
-    Field("pipeline", "pipeline-parallel degree"),
+    Field("pipeline", "pipeline-parallel degree", default="1"),
     Field("data", "data-parallel degree"),
     Field(
         "communication",
         "collectives of tensor parallelism; the second shards the sequence",
         ("all_reduce", "reduce_scatter_all_gather"),
+        "all_reduce",
     ),
-    Field("recompute", "what backward computes again", ("none", "attention", "full")),
-    Field("all_gather_redo", "keep the shard of a gathered input and gather again in backward", BOOLEAN),
-    Field("fused_activation", "the activation moves no bytes of its own", BOOLEAN),
-    Field("optimizer_sharding", "shard the optimizer over the data-parallel ranks", BOOLEAN),
+    Field("recompute", "what backward computes again", ("none", "attention", "full"), "none"),
+    Field("all_gather_redo", "keep the shard of a gathered input and gather again in backward", BOOLEAN, "false"),
+    Field("fused_activation", "the activation moves no bytes of its own", BOOLEAN, "false"),
+    Field("optimizer_sharding", "shard the optimizer over the data-parallel ranks", BOOLEAN, "false"),
     Field("master_copy", "the optimizer keeps an fp32 copy of the weights", BOOLEAN),
-    Field("convention", "the table of work rules", ("standard", "calculon")),
+    Field("convention", "the table of work rules", ("standard", "calculon"), "standard"),
 )
 
 TARGET = (

@@ -233,6 +233,7 @@ def test_r6_another_kind_operation_or_phase(change: tuple[str, str]) -> None:
         (GELU, ("[elementwise]", "[elementwise, softmax]")),
         (CORE, ("unfused, ", "")),
         (CORE, ("paged_attention]", "paged_attention, other_attention]")),
+        (CORE, ("[unfused, fused_attention, paged_attention]", "[paged_attention, unfused, fused_attention]")),
         (EXPAND, ("matmul <2*", "matmul <")),
         (GELU, ("    reads", "    matmul <1>\n    reads")),
     ],
@@ -249,11 +250,26 @@ def test_r7_another_capability_alternative_or_matrix_product(task: str, change: 
     [
         ("    after [@mlp.expand.decode]\n", ""),
         ("[@mlp.expand.decode]", "[@mlp.layer_norm.decode]"),
-        ("[@mlp.expand.decode]", "[@mlp.expand.decode, @mlp.layer_norm.decode]"),
     ],
 )
-def test_r8_a_dependency_missing_wrong_or_too_much(change: tuple[str, str]) -> None:
+def test_r8_a_dependency_missing_or_wrong(change: tuple[str, str]) -> None:
     refused(edited(planned(), GELU, change), RULE + "R8", at=GELU)
+
+
+def test_r8_a_dependency_too_much() -> None:
+    value = "plan.task @attention.value.decode"
+    change = ("after [@attention.layer_norm.decode]", "after [@attention.layer_norm.decode, @attention.query.decode]")
+    refused(edited(dropped(planned(), "plan.concurrent"), value, change), RULE + "R8", at=value)
+
+
+def test_r8_a_dependency_that_others_imply_may_be_said_or_left_out() -> None:
+    """gelu is after expand, which is after the norm; the block's second residual is after its first, and after what the first feeds."""
+    accepted(edited(planned(), GELU, ("[@mlp.expand.decode]", "[@mlp.layer_norm.decode, @mlp.expand.decode]")))
+    residual = "plan.task @mlp.residual.decode"
+    line = next(line for line in statement(planned(), residual).splitlines() if "after" in line)
+    assert line.strip() == "after [@mlp.output_collective.decode, @attention.residual.decode]"
+    accepted(edited(planned(), residual, (line, "    after [@mlp.output_collective.decode]")))
+    refused(edited(planned(), residual, (line, "    after [@attention.residual.decode]")), RULE + "R8", at=residual)
 
 
 # R9: every obligation has its buffer, which is large enough
@@ -315,7 +331,7 @@ def test_r10_an_append_that_does_not_write_the_cache() -> None:
     ("change", "at"),
     [
         (("  bp.assume t > 1\n", ""), "bp.assume"),
-        (("bp.assume t > 1", "bp.assume t > 1, H > 1"), "bp.assume"),
+        (("bp.assume t > 1", "bp.assume t > 1, B > 1"), "bp.assume"),
         (("{tensor = t}", "{tensor = t, pipeline = 2}"), "bind.strategy"),
         (("phase = decode, context = c", "phase = decode, context = c, batch = B"), "bind.workload"),
         ((", t | H", ""), "bp.symbols"),
@@ -433,8 +449,31 @@ def test_a_larger_longer_lived_or_better_aligned_buffer_is_accepted(buffer: str,
     accepted(edited(planned(), f"plan.buffer {buffer} ", change))
 
 
-def test_no_groups_and_another_objective_are_accepted() -> None:
-    accepted(replaced(dropped(planned(), "plan.concurrent"), ("[memory, network, compute]", "[compute]")))
+def test_no_groups_are_accepted() -> None:
+    accepted(dropped(planned(), "plan.concurrent"))
+
+
+# R14: the objective of the phase; R15: alignment
+
+
+@pytest.mark.parametrize(("phase", "words"), [("decode", "memory, network, compute"), ("prefill", "compute, memory, network")])
+def test_r14_the_objective_is_that_of_the_phase(phase: str, words: str) -> None:
+    said = f"plan.objective minimize [{words}]"
+    assert said in planned(phase)
+    for other in ("compute, network, memory", words.rpartition(",")[0]):
+        text = replaced(planned(phase), (said, f"plan.objective minimize [{other}]"))
+        refused(text, RULE + "R14", at="plan.objective", source=distributed(phase))
+    twice = replaced(planned(phase), (said, f"{said}\n  {said}"))
+    refused(twice, RULE + "R14", at="plan.objective", source=distributed(phase))
+    refused(dropped(planned(phase), "plan.objective"), RULE + "R14", at="plan.task", source=distributed(phase))
+
+
+@pytest.mark.parametrize("buffer", ["@input", "@workspace", "@attention.kv_cache", "@output", "@mlp.expand.weights"])
+def test_r15_alignment_is_a_multiple_of_256_bytes(buffer: str) -> None:
+    head = f"plan.buffer {buffer} "
+    for less in (1, 16, 128):
+        refused(edited(planned(), head, ("align 256", f"align {less}")), RULE + "R15", at=head)
+    accepted(edited(planned(), head, ("align 256", "align 1024")))
 
 
 def test_numbers_in_place_of_symbols_that_the_source_binds_are_accepted() -> None:

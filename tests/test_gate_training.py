@@ -293,7 +293,7 @@ def test_r14_facts_left_out_or_given_twice(layer: str) -> None:
     ("change", "at"),
     [
         (("  bp.assume t > 1\n", ""), "dist.block"),
-        (("bp.assume t > 1", "bp.assume t > 1, H > 1"), "bp.assume"),
+        (("bp.assume t > 1", "bp.assume t > 1, B > 1"), "bp.assume"),
         (("  dist.mesh", '  dist.mesh @more = <["tensor"=t]>\n  dist.mesh'), "dist.mesh @more"),
         (("recompute = attention}", "recompute = attention, all_gather_redo = true}"), "dist.block"),
         (("{tensor = t,", "{tensor = 8,"), "dist.mesh"),

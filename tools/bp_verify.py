@@ -13,6 +13,8 @@ from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, 
 from bpir.tools.sections import run_section, sections
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation
     from bpir.verifiers.claims import Claim
@@ -42,7 +44,7 @@ def body(arguments: Arguments) -> int:
             ran, differs = _run(source, derived, numbers)
             against += differs
         found += against
-        answer = f"{verdict(against)}\n{ran}"
+        answer = f"{verdict(against, check.findings.overridden)}\n{ran}"
         if claims is None:
             return answer
         from bpir.tools.proof import explanation
@@ -66,12 +68,13 @@ def _run(source: Operation, derived: Operation, numbers: dict[str, int]) -> tupl
     return as_text(outcomes), [diagnostic for outcome in outcomes for diagnostic in outcome.against]
 
 
-def verdict(found: list[Diagnostic]) -> str:
-    """`proved`, `refuted`, or `unknown` if nothing was refuted but something could not be decided."""
+def verdict(found: list[Diagnostic], overridden: Sequence[str] = ()) -> str:
+    """`proved`, `refuted`, or `unknown` if nothing was refuted but something could not be decided; and under which fields of TARGET that
+    SOURCE does not say: `proved under context = 7, tensor = 2`.
+    """
     errors = [d for d in found if d.severity == "error"]
-    if not errors:
-        return "proved"
-    return "unknown" if all(d.undecided for d in errors) else "refuted"
+    answer = "proved" if not errors else "unknown" if all(d.undecided for d in errors) else "refuted"
+    return f"{answer} under {', '.join(dict.fromkeys(overridden))}" if overridden else answer
 
 
 TOOL = Tool(
@@ -86,7 +89,8 @@ TOOL = Tool(
         SPLIT_INPUT_FILE,
     ],
     body,
-    """Prints 'proved', 'refuted' or 'unknown'. Exit status: 0 proved, 1 otherwise, 2 usage.
+    """Prints 'proved', 'refuted' or 'unknown', and under which fields of TARGET that SOURCE does
+not say ('proved under context = 7, tensor = 2'). Exit status: 0 proved, 1 otherwise, 2 usage.
 Sections and annotations are those of TARGET; each section is judged against all of
 SOURCE, where an error that is placed there is expected with @unknown.""",
 )

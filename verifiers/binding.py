@@ -23,6 +23,7 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Claim
+from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.rules import Findings
 
@@ -34,12 +35,12 @@ class Binding:
     """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound.
 
     R1 every command comes from a task; R2 every task is bound once; R3 kind of command, operation and phase; R4 dependencies are the
-    task's; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is the target's, and there is
-    none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once, with its role and storage class,
-    and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment is `max(16, r)`; R12 its offset is the canonical
-    one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the deployment's, and there are no fewer devices than
-    ranks; R15 a transfer is between the devices of its ranks, and they are linked; R16 what the target's dialect says is the canonical
-    construction; R17 inputs are kept.
+    task's, said or implied by others; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is
+    the target's, and there is none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once,
+    with its role and storage class, and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment is `max(16,
+    r)`; R12 its offset is the canonical one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the
+    deployment's, and there are no fewer devices than ranks; R15 a transfer is between the devices of its ranks, and they are linked;
+    R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -65,7 +66,8 @@ class Binding:
         command_names = {task: symbol_of(c) for task, c in of_task.items()}
         buffer_names = {buffer: symbol_of(b) for buffer, b in of_buffer.items()}
         for name, command in of_task.items():
-            self._command(self.tasks[name], command, command_names, buffer_names)
+            self._command(self.tasks[name], command, buffer_names)
+        self._dependencies(of_task, command_names)
         self._buffers(of_buffer)
         self._identity(self.machine, self.deployment)
         self._machine(self.deployment)
@@ -98,7 +100,7 @@ class Binding:
 
     # --- commands
 
-    def _command(self, task: Operation, command: Operation, commands: Mapping[str, str], buffers: Mapping[str, str]) -> None:
+    def _command(self, task: Operation, command: Operation, buffers: Mapping[str, str]) -> None:
         name, there = symbol_of(command), note("the task is here", task.span)
         wanted = COMMAND_OF_KIND.get(text_of(task, "kind"), "")
         if kind_of(command) != wanted:
@@ -107,15 +109,8 @@ class Binding:
             if text_of(command, field) != text_of(task, field):
                 message = f"the {field} of @{name} is '{text_of(command, field)}', its task's '{text_of(task, field)}'"
                 self.findings.refuse("R3", command, message, there)
-        for rule, field, verb, names in (
-            ("R4", "after", "is after", commands),
-            ("R5", "reads", "reads", buffers),
-            ("R5", "writes", "writes", buffers),
-        ):
-            found, expected = set(names_of(command, field)), {names.get(n, n) for n in names_of(task, field)}
-            if found != expected:
-                ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
-                self.findings.refuse(rule, command, f"@{name} {verb} {ours}; its task {verb} {theirs}", there)
+        for field in ("reads", "writes"):
+            self._same("R5", command, field, set(names_of(command, field)), {buffers.get(n, n) for n in names_of(task, field)}, there)
         ours_work, theirs_work = work_of(command), work_of(task)
         if ours_work is not None and theirs_work is not None:
             self.findings.components("R6", command, "work", f"of @{name}", ours_work, theirs_work, there)
@@ -123,6 +118,19 @@ class Binding:
         self._implementation(task, command, wanted)
         if wanted == "transfer" and kind_of(command) == "transfer":
             self._transfer(task, command)
+
+    def _dependencies(self, bound: Mapping[str, Operation], commands: Mapping[str, str]) -> None:
+        found = {symbol_of(command): set(names_of(command, "after")) for command in bound.values()}
+        expected = {symbol_of(c): {commands.get(n, n) for n in names_of(self.tasks[name], "after")} for name, c in bound.items()}
+        of_command = {symbol_of(command): name for name, command in bound.items()}
+        for name in disagreeing(found, expected):
+            there = note("the task is here", self.tasks[of_command[name]].span)
+            self._same("R4", bound[of_command[name]], "is after", found[name], expected[name], there)
+
+    def _same(self, rule: str, command: Operation, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
+        if found != expected:
+            ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
+            self.findings.refuse(rule, command, f"@{symbol_of(command)} {verb} {ours}; its task {verb} {theirs}", there)
 
     def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
         expected = implementation(task, self.implements) if wanted in IMPLEMENTED else None

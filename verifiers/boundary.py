@@ -7,8 +7,11 @@ from typing import Protocol
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Claim
-from bpir.verifiers.levels import level_of
+from bpir.verifiers.levels import level_of, place_of
 from bpir.verifiers.rules import Findings
+
+LEVELS = ("model", "dist", "plan", "concrete")
+"""Every level, each derived from the one before."""
 
 
 class Verifier(Protocol):
@@ -51,5 +54,20 @@ def verifier(source: Operation, target: Operation, claims: list[Claim] | None = 
         from bpir.verifiers.binding import Binding
 
         return Binding(source, target, claims)
-    names = " and ".join(name or "none" for name in boundary)
-    raise fail(f"no derivation leads from the level of the first module to that of the second: {names}", target.span)
+    raise fail(_no_boundary(*boundary), place_of(target))
+
+
+def _no_boundary(source: str, target: str) -> str:
+    """Why no derivation leads from one level to the other, and what could be verified instead."""
+    for which, level in (("first", source), ("second", target)):
+        if not level:
+            return f"the {which} module holds no operation of a level ({', '.join(LEVELS)}), so nothing is derived there"
+    places = LEVELS.index(source), LEVELS.index(target)
+    if places[0] == places[1]:
+        return f"both modules are of the level {source}, and a derivation leads from one level to the next"
+    if places[0] > places[1]:
+        return f"a {target} module is not derived from a {source} module: name the {target} module first, as SOURCE"
+    between = LEVELS[places[0] + 1 : places[1]]
+    steps = ", ".join(f"{one} against {other}" for one, other in zip((*between, target), (source, *between), strict=True))
+    lies = " and ".join(f"a {level} module" for level in between)
+    return f"between a {source} and a {target} module lie{'s' * (len(between) == 1)} {lies}; verify each step: {steps}"

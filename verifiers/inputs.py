@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bpir.dialects.bind import fields_of
-from bpir.dialects.bp import relations_of
+from bpir.dialects.bind import Binding, field_text, fields_of
 from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
+from bpir.verifiers.declared import verify_declared
 from bpir.verifiers.rules import Findings
 
 
@@ -22,60 +22,80 @@ def verify_kept(
     overridable: Mapping[str, Collection[str]] | None = None,
     assumable: Iterable[Relation] = (),
 ) -> None:
-    """Refuse a target that changes, drops or adds inputs.
+    """Refuse a target that changes, drops or adds inputs. The fields that options gave are noted in `findings.overridden`.
 
     Args:
         overridable: which fields a pass option may have given, by `kind @name` of bindings; they may be new, too.
         assumable: the relations that the derivation may record as assumptions.
     """
-    written, kept = _inputs(source), _inputs(target)
-    for key, operation in written.items():
-        if key not in kept:
-            if key[0] in ("bind.workload", "bind.strategy"):
-                findings.refuse(rule, operation, f"'{key[0]} @{key[1]}' of the source is missing in the target")
-            else:
-                findings.refuse(rule, operation, f"'{key[0]}' of the source is missing in the target, or was changed")
-    allowed = set(assumable)
+    verify_declared(findings, rule, source, target, assumable)
+    written, kept = _bindings(source), _bindings(target)
+    for name, operation in written.items():
+        if name not in kept:
+            findings.refuse(rule, operation, f"'{name}' of the source is missing in the target")
     options = overridable or {}
-    for key, operation in kept.items():
-        name = " @".join(key)
-        if key in written:
-            before = written[key]
-            if operation.properties != before.properties and not (name in options and _overrides(operation, before)):
-                where = note("it stands here in the source", before.span)
-                findings.refuse(rule, operation, f"'{name}' differs from the source", where)
-                continue
-        elif operation.name == "bp.assume":
-            for relation in relations_of(operation):
-                if relation not in allowed:
-                    findings.refuse(rule, operation, f"the derivation has no reason to assume '{relation.text}'")
-        elif name not in options:
-            findings.refuse(rule, operation, f"'{name if key[0].startswith('bind.') else key[0]}' is not in the source")
-        if name in options:
-            then = fields_of(written[key]) if key in written else {}
-            for field, value in fields_of(operation).items():
-                if then.get(field) is not value and field not in options[name]:
-                    known = note(f"the options are {', '.join(options[name])}")
-                    findings.refuse(rule, operation, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
+    for name, operation in kept.items():
+        before = written.get(name)
+        if before is None and name not in options:
+            findings.refuse(rule, operation, f"'{name}' is not in the source")
+            continue
+        if before is not None and _differs(before, operation, name in options):
+            findings.refuse(rule, operation, f"'{name}' differs from the source", note("it stands here in the source", before.span))
+            continue
+        for field, _ in _changed(before, operation):
+            if field not in options[name]:
+                known = note(f"the options are {', '.join(options[name])}")
+                findings.refuse(rule, operation, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
+        findings.overridden.extend(_overridden(before, operation))
 
 
-def _overrides(operation: Operation, before: Operation) -> bool:
-    """Whether only fields differ, and none is lost: an option gives a field another value, or a value where it had none."""
-    now, then = ({k: v for k, v in o.properties.items() if k != "fields"} for o in (operation, before))
-    return now == then and fields_of(before).keys() <= fields_of(operation).keys()
+def _bindings(module: Operation) -> dict[str, Operation]:
+    """The bindings of a module by `kind @name`."""
+    return {f"{o.name} @{symbol_of(o)}": o for o in top_level(module) if o.name.startswith("bind.")}
 
 
-def _inputs(module: Operation) -> dict[tuple[str, ...], Operation]:
-    """The inputs by kind and name; those without a name by their whole text."""
-    found: dict[tuple[str, ...], Operation] = {}
-    for operation in top_level(module):
-        dialect = operation.name.partition(".")[0]
-        if dialect == "bind":
-            found[operation.name, symbol_of(operation)] = operation
-        elif dialect == "bp":
-            text = " ".join(f"{k} = {v.text}" for k, v in sorted(operation.properties.items()))
-            found[operation.name, text] = operation
-    return found
+def _differs(before: Operation, now: Operation, overridable: bool) -> bool:
+    """Whether something else than fields that may be overridden differs, or a field is lost."""
+    if _others(before) != _others(now):
+        return True
+    lost = effective_fields(before).keys() - effective_fields(now).keys()
+    return bool(lost) or (not overridable and next(_changed(before, now), None) is not None)
+
+
+def _others(binding: Operation) -> dict[str, object]:
+    """What a binding says besides its fields; of links the order says nothing."""
+    said: dict[str, object] = {name: value for name, value in binding.properties.items() if name != "fields"}
+    links = said.get("links")
+    if isinstance(links, ArrayAttr):
+        said["links"] = frozenset(links.values)
+    return said
+
+
+def effective_fields(binding: Operation) -> dict[str, Attribute]:
+    """The fields of a binding that say more than their defaults, in the order of their table."""
+    fields, declaration = fields_of(binding), binding.declaration
+    table = declaration.table if isinstance(declaration, Binding) else ()
+    return {f.name: fields[f.name] for f in table if f.name in fields and field_text(fields[f.name]) != f.default}
+
+
+def _changed(before: Operation | None, now: Operation) -> Iterator[tuple[str, Attribute]]:
+    """The fields whose value is not that of the source."""
+    then = effective_fields(before) if before is not None else {}
+    found = effective_fields(now)
+    for field, value in found.items():
+        if then.get(field) is not value:
+            yield field, value
+    for field, value in fields_of(now).items():  # its default, where the source says otherwise
+        if field in then and field not in found:
+            yield field, value
+
+
+def _overridden(before: Operation | None, now: Operation) -> Iterator[str]:
+    """What an answer says of a binding under which the target was made, and the source does not say it: `context = 7`."""
+    if before is None and now.name == "bind.target":
+        yield f"target = @{symbol_of(now)}"  # another file's, with all that it implements
+    else:
+        yield from (f"{field} = {field_text(value)}" for field, value in _changed(before, now))
 
 
 def binding_of(module: Operation, kind: str, reference: Attribute | None) -> Mapping[str, Attribute] | None:

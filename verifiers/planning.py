@@ -1,4 +1,4 @@
-"""Boundary of `plan-inference`: does a plan hold the tasks of a distributed module, and enough memory? Rules plan-inference.R1 to R12."""
+"""Boundary of `plan-inference`: does a plan hold the tasks of a distributed module, and enough memory? Rules plan-inference.R1 to R15."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ from bpir.dialects.bp import Vector, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.plan import Resources, expr_of, names_of, resources_of_work, symbol_of, text_of
+from bpir.dialects.plan import Resources, expr_of, names_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.syntax import strings
 from bpir.verifiers.claims import Claim
+from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.rules import Findings
+
+ALIGNMENT = 256
+"""Bytes: the alignment that every allocator of accelerator memory gives (CUDA C++ Programming Guide, device memory accesses)."""
+
+OBJECTIVES = {
+    "decode": ("memory", "network", "compute"),
+    "prefill": ("compute", "memory", "network"),
+    "training": ("compute", "network", "memory"),
+}
+"""The resources in order of importance."""
 
 
 class Planning:
@@ -25,9 +36,10 @@ class Planning:
 
     R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by task,
     and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
-    capabilities, alternatives and matrix products; R8 dependencies are the data flow, and an update comes after all readers; R9 every
-    obligation has its buffer, and it is large enough; R10 a task reads and writes the buffers of its values; R11 symbols, numbers and
-    bindings are kept; R12 storage class of buffers; R13 memory facts are kept.
+    capabilities, alternatives in their order of preference, and matrix products; R8 dependencies are the data flow, said or implied by
+    others, and an update comes after all readers; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes
+    the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13 memory facts are kept; R14 the
+    one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -59,6 +71,7 @@ class Planning:
         expected_buffers = check(self.findings, block, mesh, planned, self.buffers).run()
         self._total(sources.values())
         self._facts(block)
+        self._objective({dist.text_of(task, "phase") for task in sources.values()})
         for buffer in self.buffers:
             if buffer not in expected_buffers:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
@@ -107,6 +120,18 @@ class Planning:
                 raise TypeError("facts of one key are of two kinds")
             self.findings.components("R13", fact, "memory", f"of '{key[1]}'", found, wanted)
 
+    def _objective(self, phases: set[str]) -> None:
+        """Decode reads every weight for one token, so memory comes first; all else computes first, and a training step sends more."""
+        said = [o for o in top_level(self.target) if o.name == "plan.objective"]
+        wanted = OBJECTIVES["training" if self.training else "decode" if "decode" in phases else "prefill"]
+        text = f"expected minimize [{', '.join(wanted)}]"
+        if len(said) != 1:
+            self.findings.refuse("R14", [self.target, *self.tasks[:1], *said][-1], f"the plan has {len(said)} objectives, not one", note(text))
+        for objective in said[:1]:
+            found = strings(objective.properties.get("minimize"))
+            if found != wanted:
+                self.findings.refuse("R14", objective, f"the objective is not that of the phase: {', '.join(found)}", note(text))
+
     def _total(self, sources: Iterable[Operation]) -> None:
         """The sum over all tasks, whatever their lineage."""
         where = self.tasks[0] if self.tasks else self.target
@@ -145,6 +170,7 @@ class BlockCheck:
         self._reading: dict[Value, set[str]] = {}  # the plan tasks that read each value
         self.found: set[Operation] = set()
         self.workspace = ""
+        self.after: dict[str, set[str]] = {}  # what each planned task must be after
 
     def run(self) -> set[Operation]:
         """Verify; the buffers that the block accounts for."""
@@ -153,6 +179,7 @@ class BlockCheck:
             plan = self.planned.get(dist.name_of(task)) if dist.work_of(task) is not None else None
             if plan is not None:
                 self._task(task, plan)
+        self._dependencies()
         return self.found
 
     # --- buffers
@@ -244,6 +271,9 @@ class BlockCheck:
         self.findings.large_enough("R9", buffer, f"the size of @{name} ({what})", expr_of(buffer, "size"), bound)
         if text_of(buffer, "source") != source:
             self.findings.refuse("R4", buffer, f"@{name} ({what}) comes from '{source}', not from '{text_of(buffer, 'source')}'")
+        if number_of(buffer, "alignment") % ALIGNMENT:
+            message = f"@{name} ({what}) must be aligned to {ALIGNMENT} bytes or a multiple, not to {number_of(buffer, 'alignment')}"
+            self.findings.refuse("R15", buffer, message)
         if text_of(buffer, "storage") != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {text_of(buffer, 'storage')}")
         return name
@@ -265,11 +295,16 @@ class BlockCheck:
         reads, writes = self.uses(task)
         readers = [reader for buffer in writes for reader in self.readers().get(buffer, ())]
         after |= {dist.name_of(reader) for reader in readers if reader is not task}
-        wanted = {symbol_of(self.planned[a]) for a in after if a in self.planned}
-        self._same("R8", plan, "is after", names_of(plan, "after"), wanted)
+        self.after[name] = {symbol_of(self.planned[a]) for a in after if a in self.planned}
         if "" not in reads | writes:
             self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
             self._same("R10", plan, "writes", names_of(plan, "writes"), writes)
+
+    def _dependencies(self) -> None:
+        plans = {symbol_of(plan): plan for plan in self.planned.values()}
+        said = {name: names_of(plan, "after") for name, plan in plans.items()}
+        for name in disagreeing(said, self.after):
+            self._same("R8", plans[name], "is after", said[name], self.after[name])
 
     def readers(self) -> dict[str, list[Operation]]:
         """The tasks that use each buffer of weights."""
@@ -304,7 +339,11 @@ class BlockCheck:
         requires = rule.capabilities if rule is not None else (dist.kind_of(task),)
         self._same("R7", plan, "requires", strings(plan.properties.get("requires")), set(requires))
         alternatives = rule.alternatives if rule is not None else ()
-        self._same("R7", plan, "has the alternatives", strings(plan.properties.get("alternatives")), set(alternatives))
+        given = strings(plan.properties.get("alternatives"))
+        if given != tuple(alternatives):
+            ours, theirs = (", ".join(names) or "nothing" for names in (given, alternatives))
+            order = " in this order, in which binding chooses" if sorted(given) == sorted(alternatives) else ""
+            self.findings.refuse("R7", plan, f"@{symbol_of(plan)} has the alternatives {ours}; expected {theirs}{order}")
         matmul = expr_of(task, "matmul")
         self.findings.equal("R7", plan, f"'matmul' of @{symbol_of(plan)}", expr_of(plan, "matmul"), matmul)
 

@@ -34,6 +34,8 @@ class Findings:
     diagnostics: list[Diagnostic] = attrs.field(factory=list)
     unstated: list[tuple[str, Diagnostic]] = attrs.field(factory=list)
     """Of the violations those that are no claim about expressions, with their rules."""
+    overridden: list[str] = attrs.field(factory=list)
+    """The fields of bindings under which the target was made, and which the source does not say: `context = 7`."""
     natural: dict[Expr, tuple[Verdict, Verdict]] = attrs.field(factory=dict)
     """What was decided of work, whether it is whole and whether it is not negative: layers repeat."""
 
