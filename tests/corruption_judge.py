@@ -2,12 +2,16 @@
 
 Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if each operation of one has a partner that
 says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
-that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations say the same, commands stand in an order
-that their dependencies allow, which queues and cycles follow, and buffers are large enough, aligned and apart; two models, if their
+that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations say the same, commands stand in an
+order that their dependencies allow, which queues and cycles follow, and buffers are large enough, aligned and apart; two models, if their
 operations say the same (dropout says nothing in inference). The order of the text, names of values, those of a plan's tasks and buffers,
-and attributes that any operation may have are left out. A plan's buffers may be larger (a whole number of bytes), live longer and be
-aligned otherwise, users of the workspace may be left out or said, groups and objectives may be others, as long as no group races and the
-order is one in which every task runs after those that it needs, and no weight is read after its optimizer has written it.
+and attributes that any operation may have are left out, and so are dependencies that others imply. Relations may be spelled otherwise, if
+they hold for the same numbers of a grid. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned to a
+multiple, users of the workspace may be left out or said, groups may be others, as long as no group races and the order is one in which
+every task runs after those that it needs, and no weight is read after its optimizer has written it.
+
+A target that was made under other fields than the source says is right if the answer names all of them, and the pass derives the same
+under these options.
 """
 
 from __future__ import annotations
@@ -19,16 +23,17 @@ from functools import cache
 from typing import Any
 
 import attrs
+from corruption_inputs import inputs_of, properties, reduced, unordered
+from support import run
 
-from bpir.dialects.bind import as_word, fields_of
-from bpir.dialects.bp import ExprAttr, TensorType, expressions_in, relations_of, rewrite_attribute, symbol_table
+from bpir.dialects.bp import ExprAttr, TensorType, rewrite_attribute, symbol_table
 from bpir.dialects.concrete.envelope import is_command, reference_of
 from bpir.dialects.plan import expr_of, live_of, names_of, number_of, symbol_of, text_of
-from bpir.ir.attributes import ArrayAttr, Attribute
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expression import ZERO, constant, symbol
 from bpir.ir.operation import Operation, Value, top_level
-from bpir.ir.relations import Facts
+from bpir.ir.relations import Facts, Relation
 from bpir.verifiers import boundary
 from bpir.verifiers import module as structure
 from bpir.verifiers.levels import level_of
@@ -48,19 +53,36 @@ class Verdict:
 
 def judge(source: Operation, target: Operation, corrupted: Operation, side: str = "target") -> Verdict:
     """Verify a corrupted target of a source, or a target of a corrupted source, as `bp-verify` does; if that passes, demand a proof that
-    the corrupted module is the valid one.
+    the corrupted module is the valid one, or what the pass derives under the fields that the answer names.
     """
     valid = target if side == "target" else source
     pair = (source, corrupted) if side == "target" else (corrupted, target)
+    named: list[str] = []
     try:
-        found = structure.verify(corrupted) or boundary.verify(*pair)
+        found = structure.verify(corrupted)
+        if not found:
+            check = boundary.verifier(*pair)
+            found = check.verify()
+            named = check.findings.overridden
     except DiagnosticError as refusal:
         found = list(refusal.diagnostics)
     if not found:
         erased = ("model.dropout", "dropout") if level_of(target) == "dist" and not _trains(target) else ()
-        return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased) else WRONG)
+        if side == "target" and level_of(target) == "dist":
+            valid = _derived(source, named, _trains(target))
+        assumed = symbol_table(target).assumptions if side == "source" else ()
+        return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased, assumed) else WRONG, first=f"under {', '.join(named)}")
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
     return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
+
+
+def _derived(source: Operation, named: list[str], training: bool) -> Operation:
+    """What distribution derives under the fields that an answer names."""
+    options = " ".join(field.replace(" ", "") for field in named)
+    return _run(source, f"distribute-{'training' if training else 'inference'}{{{options}}}")
+
+
+_run = cache(run)
 
 
 def _trains(module: Operation) -> bool:
@@ -71,8 +93,11 @@ def located(found: Iterable[Diagnostic]) -> bool:
     return all(d.span is not None for d in found)
 
 
-def equivalent(valid: Operation, corrupted: Operation, erased: tuple[str, ...] = ()) -> bool:
-    """Whether the two say the same; the definition stands above. Operations that are `erased` are their operands, properties nothing."""
+def equivalent(valid: Operation, corrupted: Operation, erased: tuple[str, ...] = (), assumed: tuple[Relation, ...] = ()) -> bool:
+    """Whether the two say the same; the definition stands above. Operations that are `erased` are their operands, properties nothing.
+
+    Where a target assumes more than its model does, the models are the same under what it assumes.
+    """
     facts = symbol_table(valid).facts
     level = level_of(valid)
     if level == "plan":
@@ -80,49 +105,14 @@ def equivalent(valid: Operation, corrupted: Operation, erased: tuple[str, ...] =
     if level == "concrete":
         return bool(_bound(valid, facts) == _bound(corrupted, facts)) and _laid_out(valid, corrupted, facts) and _in_order(corrupted)
     if level == "model":
-        return bool(_modelled(valid, facts, erased) == _modelled(corrupted, facts, erased))
+        return bool(_modelled(valid, facts, erased, assumed) == _modelled(corrupted, facts, erased, assumed))
     return bool(_distributed(valid, facts) == _distributed(corrupted, facts))
-
-
-def _said(attribute: Attribute, facts: Facts) -> Attribute:
-    """The attribute with expressions in one form under the declared relations."""
-    return rewrite_attribute(attribute, facts.reduce) if any(expressions_in(attribute)) else attribute
-
-
-def _properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple[str, Any], ...]:
-    said = ((k, _unordered(v) if k == "dropped" else _said(v, facts)) for k, v in operation.properties.items() if k not in without)
-    return tuple(sorted(said, key=lambda item: item[0]))
-
-
-DEFAULTS = {
-    "communication": "all_reduce", "recompute": "none", "convention": "standard", "master_copy": "true",
-    **dict.fromkeys(("all_gather_redo", "fused_activation", "optimizer_sharding"), "false"),
-}  # fmt: skip
-
-
-def _inputs(module: Operation, facts: Facts, *without: str) -> Any:
-    """What the module was derived under. An assumption may be said twice, or not at all if the declarations prove it; a default, too."""
-    table = symbol_table(module)
-    declared = Facts(tuple(table.relations), dict(table.bindings))
-    found = Counter[Any]()
-    assumed = set()
-    for operation in top_level(module):
-        if operation.name in without:
-            continue
-        if operation.name == "bp.assume":
-            assumed |= {r for r in relations_of(operation) if r.kind != "divides" or not declared.divides(r.left, r.right).proved}
-        elif operation.name == "bind.strategy":
-            fields = {k: v for k, v in fields_of(operation).items() if as_word(v) is None or as_word(v) != DEFAULTS.get(k)}
-            found[operation.name, symbol_of(operation), frozenset(fields.items())] += 1
-        elif operation.name.partition(".")[0] in ("bp", "bind"):
-            found[operation.name, _properties(operation, facts)] += 1
-    return found, assumed
 
 
 # --- models
 
 
-def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...]) -> Any:
+def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...], assumed: tuple[Relation, ...]) -> Any:
     """A form that does not depend on the order of operations, on names of values and on that of the context, which a workload replaces.
 
     Workload and strategy are not in it: the target says under which it was derived.
@@ -142,11 +132,11 @@ def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...]) -> Any:
                     continue
                 layer = operation.properties.get("layer", operation.name)
                 said_of = ((k, rename(v)) for k, v in operation.properties.items() if k not in erased)
-                properties = tuple(sorted((k, v) for k, v in said_of if (k, v) != ("context", ExprAttr(symbol("context")))))
-                said[operation.name, properties, tuple(known.get(v) for v in operation.operands)] += 1
+                own = tuple(sorted((k, v) for k, v in said_of if (k, v) != ("context", ExprAttr(symbol("context")))))
+                said[operation.name, own, tuple(known.get(v) for v in operation.operands)] += 1
                 known |= {v: (layer, i, rename(v.type)) for i, v in enumerate(operation.results)}
-            blocks[_properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())] += 1
-    return _inputs(module, facts, "bind.workload", "bind.strategy"), blocks
+            blocks[properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())] += 1
+    return inputs_of(module, facts, "bind.workload", "bind.strategy", assumed=assumed), blocks
 
 
 # --- distributed modules
@@ -166,7 +156,7 @@ def _distributed(module: Operation, facts: Facts) -> Any:
                 operands = tuple(known.get(v) for v in operation.operands)
                 description = (
                     operation.name,
-                    _properties(operation, facts),
+                    properties(operation, facts),
                     frozenset(Counter(operands).items()) if text_of(operation, "kind") == "fork" else operands,  # a sum
                     tuple(_type(v, facts) for v in operation.results),
                 )
@@ -174,13 +164,13 @@ def _distributed(module: Operation, facts: Facts) -> Any:
                 for index, value in enumerate(operation.results):
                     known[value] = (_Once(description, pool), index)
             first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
-            blocks[_properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
-    meshes = Counter((_properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
-    return _inputs(module, facts), meshes, blocks
+            blocks[properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
+    meshes = Counter((properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
+    return inputs_of(module, facts), meshes, blocks
 
 
 def _type(value: Value, facts: Facts) -> Attribute:
-    return _said(value.type, facts) if isinstance(value.type, TensorType) else value.type
+    return reduced(value.type, facts) if isinstance(value.type, TensorType) else value.type
 
 
 class _Once:
@@ -205,14 +195,24 @@ class _Once:
 def _bound(module: Operation, facts: Facts) -> Any:
     """What each operation says but for places: of buffers, of commands in their order, in queues and in cycles."""
     said = Counter[Any]()
-    lists = ("after", "reads", "writes", "issue")
+    before = _ancestors({symbol_of(o): names_of(o, "after") for o in top_level(module) if is_command(o)})
+    lists = ("reads", "writes", "issue")
     for operation in top_level(module):
         if operation.name.partition(".")[0] not in ("bp", "bind"):
             places = ("size", "offset", "cycle") if operation.name in ("concrete.buffer", "slot.issue") else ()
-            unordered = tuple(_unordered(operation.properties.get(name)) for name in lists)
+            lists_said = tuple(unordered(operation.properties.get(name)) for name in lists)
             places += ("sym_name",) if operation.name == "queue.queue" else ()
-            said[operation.name, _properties(operation, facts, *lists, *places), unordered] += 1
-    return _inputs(module, facts), said
+            needed = before.get(symbol_of(operation)) if is_command(operation) else None
+            said[operation.name, properties(operation, facts, "after", *lists, *places), lists_said, needed] += 1
+    return inputs_of(module, facts), said
+
+
+def _ancestors(after: dict[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    """All that each task is after, directly or through others; tasks stand behind those that they are after."""
+    found: dict[str, frozenset[str]] = {}
+    for name, names in after.items():
+        found[name] = frozenset(names).union(*(found.get(n, frozenset()) for n in names))
+    return found
 
 
 def _laid_out(valid: Operation, other: Operation, facts: Facts) -> bool:
@@ -257,6 +257,7 @@ class _Plan:
         self.tasks = [o for o in top_level(module) if o.name == "plan.task"]
         self.buffers = {symbol_of(o): o for o in top_level(module) if o.name == "plan.buffer"}
         self.sources = {symbol_of(o): text_of(o, "source") for o in self.tasks}
+        self.before = _ancestors({symbol_of(o): names_of(o, "after") for o in self.tasks})
         self.users: dict[str, tuple[frozenset[str], frozenset[str]]] = {
             name: (self._using(name, "writes"), self._using(name, "reads")) for name in self.buffers
         }
@@ -272,20 +273,21 @@ class _Plan:
         return (role, text_of(holder, "storage"), text_of(holder, "source"), users)
 
     def said(self) -> Any:
-        """All but sizes, order, lifetimes, alignments, groups and objectives."""
+        """All but sizes, order, lifetimes, alignments and groups."""
         tasks = Counter[Any]()
         for task in self.tasks:
             tasks[
                 (
-                    _properties(task, self.facts, "sym_name", "after", "reads", "writes", "requires", "alternatives"),
-                    frozenset(self.sources.get(n, n) for n in names_of(task, "after")),
+                    properties(task, self.facts, "sym_name", "after", "reads", "writes", "requires"),
+                    frozenset(self.sources.get(n, n) for n in self.before[symbol_of(task)]),
                     frozenset(Counter(self._identity(n) for n in names_of(task, "reads")).items()),
                     frozenset(Counter(self._identity(n) for n in names_of(task, "writes")).items()),
-                    *(_unordered(task.properties.get(n)) for n in ("requires", "alternatives")),
+                    unordered(task.properties.get("requires")),
                 )
             ] += 1
-        facts = Counter((o.name, _properties(o, self.facts)) for o in top_level(self.module) if "facts" in o.properties)
-        return _inputs(self.module, self.facts), tasks, Counter(map(self._identity, self.buffers)), facts
+        facts = Counter((o.name, properties(o, self.facts)) for o in top_level(self.module) if "facts" in o.properties)
+        objectives = Counter(properties(o, self.facts) for o in top_level(self.module) if o.name == "plan.objective")
+        return inputs_of(self.module, self.facts), tasks, Counter(map(self._identity, self.buffers)), facts, objectives
 
     def same(self, other: _Plan) -> bool:
         return self.said() == other.said() and other.sound() and self._holds(other)
@@ -301,6 +303,8 @@ class _Plan:
             for name, larger in zip(names, theirs[key], strict=True):
                 size, needed = expr_of(other.buffers[larger], "size"), expr_of(self.buffers[name], "size")
                 if size is not needed and not (self.facts.at_least(size, needed).proved and self.facts.integral(size).proved):
+                    return False
+                if number_of(other.buffers[larger], "alignment") % number_of(self.buffers[name], "alignment"):
                     return False
         return True
 
@@ -341,7 +345,3 @@ class _Plan:
             if seen & set(others) or written & used:
                 return False
         return len(members) > 1
-
-
-def _unordered(attribute: Attribute | None) -> frozenset[Any]:
-    return frozenset(Counter(attribute.values).items()) if isinstance(attribute, ArrayAttr) else frozenset()

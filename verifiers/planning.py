@@ -126,7 +126,8 @@ class Planning:
         wanted = OBJECTIVES["training" if self.training else "decode" if "decode" in phases else "prefill"]
         text = f"expected minimize [{', '.join(wanted)}]"
         if len(said) != 1:
-            self.findings.refuse("R14", [self.target, *self.tasks[:1], *said][-1], f"the plan has {len(said)} objectives, not one", note(text))
+            place = [self.target, *self.tasks[:1], *said][-1]
+            self.findings.refuse("R14", place, f"the plan has {len(said)} objectives, not one", note(text))
         for objective in said[:1]:
             found = strings(objective.properties.get("minimize"))
             if found != wanted:
