@@ -166,6 +166,9 @@ class _Solver:
         if name is not None and bound is not None:
             atom = symbol_atom(name)
             self._lower[atom] = max(self._lower.get(atom, 1), bound.__floor__() + 1)
+        elif _grows(difference):
+            atom = symbol_atom(difference.symbols[0])
+            self._lower[atom] = max(self._lower.get(atom, 1), _least_positive(difference))
         elif name is not None and name not in right.symbols and name not in self._larger and integral(right):
             self._larger[name] = right
         else:
@@ -181,6 +184,26 @@ class _Solver:
                 raise _Contradiction(f"{self._origins[name][0]} gives {name} = {number}")
             if number is None and not (integral(value) and positive(value)):
                 self._integer(value, True)
+
+
+def _grows(expr: Expr) -> bool:
+    """Whether it is a polynomial in one symbol that grows with it: `m**2 + 2*m - 5`."""
+    if expr.denominator is not None or len(expr.symbols) != 1:
+        return False
+    factors = [(c, m.factors) for m, c in expr.terms.items() if m.factors]
+    return all(c > 0 and len(f) == 1 and f[0][0].kind == "symbol" and f[0][1] > 0 for c, f in factors)
+
+
+def _least_positive(growing: Expr) -> int:
+    """The smallest positive integer for which such a polynomial is positive."""
+    name = growing.symbols[0]
+    low, high = 0, 1
+    while growing.evaluate({name: high}) <= 0:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if growing.evaluate({name: middle}) > 0 else (middle, high)
+    return high
 
 
 def _symbol_name(expr: Expr) -> str | None:

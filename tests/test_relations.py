@@ -485,3 +485,11 @@ def test_an_unknown_verdict_says_what_was_tried() -> None:
     few = Facts().equal(minimum(schur, ZERO), ZERO)
     assert few.answer is Answer.UNKNOWN
     assert few.methods == ("normal form", "cases of max and min", "signs")
+
+
+@pytest.mark.parametrize(("degree", "least"), [(1, 1), (2, 3), (2, 10), (3, 9), (5, 7)])
+def test_what_grows_bounds_its_symbol(degree: int, least: int) -> None:
+    """`a**n + a > k` for the largest k that `least` exceeds, so that `a >= least`, and no more."""
+    facts = Facts([Relation("greater", a**degree + a, constant((least - 1) ** degree + least - 1))], {})
+    assert facts.at_least(a, constant(least)).proved
+    assert facts.at_least(a, constant(least + 1)).witness == {"a": least}
