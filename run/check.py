@@ -18,6 +18,7 @@ from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.run.directions import largest_deviation
 from bpir.run.graph import graph_of
+from bpir.run.layer_memory import LayerBytes
 from bpir.run.measure import wrong_work
 from bpir.run.memory import Alive, stored_activations
 from bpir.run.mesh import Mesh
@@ -90,6 +91,7 @@ class _Check:
         self.mesh = Mesh({name: numbers.size(size) for name, size in mesh_entries(mesh.properties.get("axes"))})
         self.strategy = _fields(module, block, "strategy")
         self.workload = _fields(module, block, "workload")
+        self.fused = as_word(self.strategy.get("fused_activation")) == "true"
         self.outcome = Outcome(dist.text_of(block, "sym_name"), len(self.mesh.ranks), numbers.values, chosen)
 
     def run(self) -> Outcome:
@@ -106,15 +108,16 @@ class _Check:
             outcome.phases = run.largest
             self._own_gradients(model)
         outcome.bytes_measured = as_word(self.strategy.get("convention")) in (None, "standard")
-        fused = as_word(self.strategy.get("fused_activation")) == "true"
         outcome.tasks = len(run.meters)
-        outcome.against += wrong_work(run.meters, self.numbers, fused, outcome.bytes_measured)
+        outcome.against += wrong_work(run.meters, self.numbers, self.fused, outcome.bytes_measured)
         if outcome.bytes_measured and not outcome.against:
             self._memory(run, len(model.inputs))
         return outcome
 
     def _memory(self, run: BlockRun, inputs: int) -> None:
         """What is alive between tasks, once all values are right."""
+        width = 12 if run.master_copy else 8
+        self.outcome.against += LayerBytes(self.block, run.arrays, run.meters, self.numbers, run.shards, width, self.fused).wrong()
         found = [] if self.inference else [stored_activations(self.block, inputs, run.arrays, self.numbers)]
         if self.plan is not None:
             buffers = buffers_of(self.plan, self.numbers)

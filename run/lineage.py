@@ -64,6 +64,12 @@ def layer_of(task: Operation) -> str:
     return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
 
 
+def is_activation(task: Operation) -> bool:
+    """Whether a task is of an activation function, which may be fused with what is before it."""
+    semantics = SEMANTICS.get(dist.kind_of(task))
+    return semantics is not None and semantics.activation
+
+
 def weight_count(step: Step) -> int:
     """How many weights a step has."""
     return len(SEMANTICS[step.kind].weight_dims((0, 0, 0), (0, 0, 0), step.says))

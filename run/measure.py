@@ -11,8 +11,8 @@ from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.run.call import Meter
+from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
-from bpir.run.operations import SEMANTICS
 
 
 def wrong_work(meters: Mapping[Operation, Sequence[Meter]], numbers: Numbers, fused: bool, bytes_too: bool) -> list[Diagnostic]:
@@ -24,7 +24,7 @@ def wrong_work(meters: Mapping[Operation, Sequence[Meter]], numbers: Numbers, fu
     """
     found = []
     for task, ranks in meters.items():
-        silent = fused and dist.kind_of(task) in SEMANTICS and SEMANTICS[dist.kind_of(task)].activation
+        silent = fused and is_activation(task)
         for name, stated, unit, measured in _components(task, ranks, silent, bytes_too):
             value, most = numbers.fraction(stated), max(measured)
             if value != most:

@@ -219,6 +219,16 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
         "alive until backward",
         [("mlp.output_dropout.activation_gradient", "%mask_again_2", "%mask_2")],
     ),
+    "a layer keeps less": (
+        "training",
+        "'mlp.gelu' states activation",
+        [('dist.memory "mlp.gelu"', "activation = B*F*S*e/t", "activation = B*F*S/t")],
+    ),
+    "states of two moments": (
+        "training",
+        "'mlp.expand' states optimizer",
+        [('dist.memory "mlp.expand"', "optimizer = 12*", "optimizer = 8*")],
+    ),
     "stored too little": ("training", "alive until backward", [("dist.activations", "stored = ", "stored = 0 * ")]),
 }
 

@@ -1,0 +1,79 @@
+"""What the text says that each layer holds, against the bytes of the arrays that its tasks had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import attrs
+
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.facts import LayerMemory
+from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array, Meter
+from bpir.run.lineage import is_activation, layer_of
+from bpir.run.numbers import Numbers
+
+
+@attrs.frozen(eq=False)
+class LayerBytes:
+    """Measures the facts of `dist.memory` on the rank with the most bytes.
+
+    Attributes:
+        shards: the ranks that share the optimizer's states.
+        fused: activations write no gradient of their own.
+        state_width: the bytes of the optimizer's states for one weight.
+    """
+
+    block: Operation
+    arrays: Mapping[Value, Sequence[Array]]
+    meters: Mapping[Operation, Sequence[Meter]]
+    numbers: Numbers
+    shards: Fraction
+    state_width: int
+    fused: bool
+
+    def wrong(self) -> list[Diagnostic]:
+        """The first fact of each layer that is not what was measured."""
+        tasks = {(layer_of(task), dist.text_of(task, "phase")): task for task in self.meters}
+        found = []
+        for operation in self.block.body:
+            facts, layer = operation.properties.get("facts"), dist.text_of(operation, "layer")
+            if not isinstance(facts, LayerMemory):
+                continue
+            measured = self._measured(operation, {phase: task for (name, phase), task in tasks.items() if name == layer})
+            for name, stated in zip(facts.names(), facts.components, strict=True):
+                value = self.numbers.fraction(stated)
+                if value != measured[name]:
+                    shown = f"{stated.text} = {value}" if stated.symbols else str(value)
+                    found.append(error(f"'{layer}' states {name} = {shown} bytes, its tasks have {measured[name]}", operation.span))
+                    break
+        return found
+
+    def _measured(self, memory: Operation, tasks: Mapping[str, Operation]) -> dict[str, Fraction]:
+        forward, backward, update = (tasks.get(phase) for phase in ("forward", "activation_gradient", "weight_gradient"))
+        if backward is not None and self.fused and is_activation(backward):
+            backward = None
+        gradients = self._bytes(update.results) if update is not None else Fraction(0)
+        elements = Fraction(sum(self._elements(v) for v in update.results)) if update is not None else Fraction(0)
+        return {
+            "weight": self._weights(forward),
+            "activation": self._bytes(list(dict.fromkeys(memory.operands))),
+            "output": self._bytes(forward.results[:1]) if forward is not None else Fraction(0),
+            "weight_gradient": gradients / self.shards,
+            "weight_gradient_unsharded": 4 * elements,
+            "activation_gradient": self._bytes(backward.results) if backward is not None else Fraction(0),
+            "optimizer": self.state_width * elements / self.shards,
+        }
+
+    def _weights(self, task: Operation | None) -> Fraction:
+        if task is None:
+            return Fraction(0)
+        return max(sum((size for key, size in meter.read.items() if isinstance(key, tuple)), Fraction(0)) for meter in self.meters[task])
+
+    def _elements(self, value: Value) -> int:
+        return max(int(array.size) for array in self.arrays[value])
+
+    def _bytes(self, values: Sequence[Value]) -> Fraction:
+        return sum((self._elements(v) * self.numbers.width(v) for v in values), Fraction(0))
