@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 
 from bpir.dialects.bind import as_expr, as_word, fields_of
-from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
-from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.expression import Expr, constant
+from bpir.ir.operation import Operation, Value, top_level
 from bpir.run.directions import largest_deviation
 from bpir.run.graph import graph_of
 from bpir.run.layer_memory import LayerBytes
@@ -97,7 +97,7 @@ class _Check:
     def run(self) -> Outcome:
         refuse_large(self.block, self.numbers, len(self.mesh.ranks))
         outcome, model = self.outcome, self._model()
-        run = BlockRun(self.block, self.mesh, self.numbers, model, self._shards(), as_word(self.strategy.get("master_copy")) != "false")
+        run = BlockRun(self.block, self.mesh, self.numbers, model, self._shards(), self._copies)
         try:
             run.run()
         except DiagnosticError as failure:
@@ -116,8 +116,7 @@ class _Check:
 
     def _memory(self, run: BlockRun, inputs: int) -> None:
         """What is alive between tasks, once all values are right."""
-        width = 12 if run.master_copy else 8
-        self.outcome.against += LayerBytes(self.block, run.arrays, run.meters, self.numbers, run.shards, width, self.fused).wrong()
+        self.outcome.against += LayerBytes(self.block, run.arrays, run.meters, self.numbers, run.shards, self._copies, self.fused).wrong()
         found = [] if self.inference else [stored_activations(self.block, inputs, run.arrays, self.numbers)]
         if self.plan is not None:
             buffers = buffers_of(self.plan, self.numbers)
@@ -130,6 +129,13 @@ class _Check:
         sharded = as_word(self.strategy.get("optimizer_sharding")) == "true"
         degree = as_expr(self.strategy.get("data"))
         return self.numbers.fraction(degree) if sharded and degree is not None else Fraction(1)
+
+    def _copies(self, gradient: Value) -> bool:
+        """Whether the optimizer keeps an fp32 copy of a weight: as the strategy says, else unless it is known to be as wide."""
+        chosen = as_word(self.strategy.get("master_copy"))
+        if chosen is not None or not isinstance(gradient.type, TensorType):
+            return chosen == "true"
+        return not symbol_table(self.module).facts.at_least(gradient.type.element_bytes, constant(4)).proved
 
     def _own_gradients(self, model: Model) -> None:
         assert model.gradients is not None

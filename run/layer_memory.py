@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -23,7 +23,7 @@ class LayerBytes:
     Attributes:
         shards: the ranks that share the optimizer's states.
         fused: activations write no gradient of their own.
-        state_width: the bytes of the optimizer's states for one weight.
+        copies: whether the optimizer keeps an fp32 copy of the weights that a gradient belongs to.
     """
 
     block: Operation
@@ -31,7 +31,7 @@ class LayerBytes:
     meters: Mapping[Operation, Sequence[Meter]]
     numbers: Numbers
     shards: Fraction
-    state_width: int
+    copies: Callable[[Value], bool]
     fused: bool
 
     def wrong(self) -> list[Diagnostic]:
@@ -56,15 +56,16 @@ class LayerBytes:
         if backward is not None and self.fused and is_activation(backward):
             backward = None
         gradients = self._bytes(update.results) if update is not None else Fraction(0)
-        elements = Fraction(sum(self._elements(v) for v in update.results)) if update is not None else Fraction(0)
+        elements = {v: self._elements(v) for v in update.results} if update is not None else {}
+        states = Fraction(sum((12 if self.copies(v) else 8) * size for v, size in elements.items()))
         return {
             "weight": self._weights(forward),
             "activation": self._bytes(list(dict.fromkeys(memory.operands))),
             "output": self._bytes(forward.results[:1]) if forward is not None else Fraction(0),
             "weight_gradient": gradients / self.shards,
-            "weight_gradient_unsharded": 4 * elements,
+            "weight_gradient_unsharded": Fraction(4 * sum(elements.values())),
             "activation_gradient": self._bytes(backward.results) if backward is not None else Fraction(0),
-            "optimizer": self.state_width * elements / self.shards,
+            "optimizer": states / self.shards,
         }
 
     def _weights(self, task: Operation | None) -> Fraction:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import attrs
+import numpy as np
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import DiagnosticError, error, fail, note
@@ -43,6 +44,8 @@ class BlockRun:
     """Runs the tasks of a block in order, and compares each value with the model's.
 
     Attributes:
+        shards: the ranks that share the optimizer's states.
+        copies: whether the optimizer keeps an fp32 copy of the weights that a gradient belongs to.
         arrays: of each value the array of each rank.
         expected: of each value the whole array that it must be, where the model says one.
         meters: of each task what it touched, by rank.
@@ -53,8 +56,8 @@ class BlockRun:
     mesh: Mesh
     numbers: Numbers
     model: Model
-    shards: Fraction = Fraction(1)
-    master_copy: bool = True
+    shards: Fraction
+    copies: Callable[[Value], bool]
     arrays: dict[Value, list[Array]] = attrs.field(factory=dict)
     expected: dict[Value, Array] = attrs.field(factory=dict)
     layouts: dict[Value, Layout] = attrs.field(factory=dict)
@@ -233,7 +236,7 @@ class BlockRun:
             for value in task.operands:
                 elements, width = self.arrays[value][rank].size, self.numbers.width(value)
                 meter.weights += elements
-                share, copy = elements / self.shards, 4 if self.master_copy else 0
+                share, copy = elements / self.shards, 4 if self.copies(value) else 0
                 meter.read[value] = share * (width + (copy or width) + 8)
                 meter.written += share * (width + copy + 8)
             return []
@@ -369,7 +372,8 @@ class BlockRun:
         model = self.model
         expected = [(f"result {i}", model.values.arrays[v]) for i, v in enumerate(model.graph.results)]
         if model.gradients is not None:
-            expected += [(f"the gradient of input {i}", model.gradients.values[v]) for i, v in enumerate(model.graph.inputs)]
+            gradients = [model.gradients.values.get(v, np.zeros_like(model.values.arrays[v])) for v in model.graph.inputs]
+            expected += [(f"the gradient of input {i}", gradient) for i, gradient in enumerate(gradients)]
         if len(task.operands) != len(expected):
             raise error_at(task, f"the block returns {len(task.operands)} values, expected {', '.join(name for name, _ in expected)}")
         for value, (name, whole) in zip(task.operands, expected, strict=True):

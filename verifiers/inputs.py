@@ -55,10 +55,10 @@ def _bindings(module: Operation) -> dict[str, Operation]:
 
 
 def _differs(before: Operation, now: Operation, overridable: bool) -> bool:
-    """Whether something else than fields that may be overridden differs, or a field is lost."""
+    """Whether something else than fields that may be overridden differs, or a field is lost: its default may be written instead."""
     if _others(before) != _others(now):
         return True
-    lost = effective_fields(before).keys() - effective_fields(now).keys()
+    lost = effective_fields(before).keys() - fields_of(now).keys()
     return bool(lost) or (not overridable and next(_changed(before, now), None) is not None)
 
 
