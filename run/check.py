@@ -16,16 +16,21 @@ from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation, Value, top_level
-from bpir.run.directions import largest_deviation
-from bpir.run.graph import graph_of
-from bpir.run.layer_memory import LayerBytes
+from bpir.run.lineage import Lineage
 from bpir.run.measure import wrong_work
-from bpir.run.memory import Alive, stored_activations
-from bpir.run.mesh import Mesh
+from bpir.run.memory.activations import Alive, stored_activations
+from bpir.run.memory.layers import LayerBytes
+from bpir.run.memory.plans import PlanMemory, buffers_of
+from bpir.run.model.directions import largest_deviation
+from bpir.run.model.graph import graph_of
+from bpir.run.model.reference import differentiate, draw, evaluate
+from bpir.run.model.whole import Model, seeds_of
 from bpir.run.numbers import Numbers
-from bpir.run.plan_memory import PlanMemory, buffers_of
-from bpir.run.ranks import BlockRun, Model, seeds_of
-from bpir.run.reference import differentiate, draw, evaluate
+from bpir.run.ranks.block import BlockRun
+from bpir.run.ranks.mesh import Mesh
+from bpir.run.ranks.tasks import Tasks
+from bpir.run.ranks.updates import Updates
+from bpir.run.ranks.values import Ranks
 from bpir.run.sizes import choose, refuse_large
 
 DEVIATION = 1e-7
@@ -97,15 +102,17 @@ class _Check:
     def run(self) -> Outcome:
         refuse_large(self.block, self.numbers, len(self.mesh.ranks))
         outcome, model = self.outcome, self._model()
-        run = BlockRun(self.block, self.mesh, self.numbers, model, self._shards(), self._copies)
+        ranks, lineage = Ranks(self.mesh, self.numbers), Lineage(model.graph)
+        updates = Updates(ranks, model, lineage, self._shards(), self._copies)
+        run = BlockRun(self.block, ranks, model, Tasks(ranks, model, lineage, updates))
         try:
             run.run()
         except DiagnosticError as failure:
             outcome.against += failure.diagnostics
         if self.inference:
-            outcome.phases = {self.inference: run.largest["forward"]}
+            outcome.phases = {self.inference: ranks.largest["forward"]}
         else:
-            outcome.phases = run.largest
+            outcome.phases = ranks.largest
             self._own_gradients(model)
         outcome.bytes_measured = as_word(self.strategy.get("convention")) in (None, "standard")
         outcome.tasks = len(run.meters)
@@ -116,11 +123,12 @@ class _Check:
 
     def _memory(self, run: BlockRun, inputs: int) -> None:
         """What is alive between tasks, once all values are right."""
-        self.outcome.against += LayerBytes(self.block, run.arrays, run.meters, self.numbers, run.shards, self._copies, self.fused).wrong()
-        found = [] if self.inference else [stored_activations(self.block, inputs, run.arrays, self.numbers)]
+        arrays = run.ranks.arrays
+        self.outcome.against += LayerBytes(self.block, arrays, run.meters, self.numbers, self._shards(), self._copies, self.fused).wrong()
+        found = [] if self.inference else [stored_activations(self.block, inputs, arrays, self.numbers)]
         if self.plan is not None:
             buffers = buffers_of(self.plan, self.numbers)
-            found.append(PlanMemory(self.block, buffers, run.arrays, run.meters, self.numbers).compare())
+            found.append(PlanMemory(self.block, buffers, arrays, run.meters, self.numbers).compare())
         for alive, against in found:
             self.outcome.alive += alive
             self.outcome.against += against

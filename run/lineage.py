@@ -5,7 +5,7 @@ from __future__ import annotations
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.operation import Operation
-from bpir.run.graph import Graph, Step
+from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS
 
 

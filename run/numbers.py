@@ -11,7 +11,7 @@ from bpir.dialects.bp import TensorType
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
-from bpir.run.mesh import Layout
+from bpir.run.ranks.mesh import Layout
 
 
 @attrs.frozen(eq=False)

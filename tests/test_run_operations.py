@@ -10,10 +10,10 @@ from bpir.dialects.bp import symbol_table
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.run.call import Array, Call, Operand
 from bpir.run.check import check
-from bpir.run.collectives import Exchange, all_gather, all_reduce, reduce_scatter
-from bpir.run.mesh import Layout, Mesh
 from bpir.run.operations import SEMANTICS
 from bpir.run.operations.elementwise import Gelu
+from bpir.run.ranks.collectives import Exchange, all_gather, all_reduce, reduce_scatter
+from bpir.run.ranks.mesh import Layout, Mesh
 from bpir.run.sizes import choose
 
 RANDOM = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from bpir.run.operations.base import Semantics
 from bpir.run.operations.elementwise import softmax
 
 if TYPE_CHECKING:
-    from bpir.run.graph import Builder, Node
+    from bpir.run.model.graph import Builder, Node
 
 
 def _by_head(array: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from bpir.run.call import Array, Call
 
 if TYPE_CHECKING:
-    from bpir.run.graph import Builder, Node
+    from bpir.run.model.graph import Builder, Node
 
 T = TypeVar("T")
 TOKEN_RANK = 2  # batch and tokens come first

@@ -11,7 +11,7 @@ from bpir.run.call import Array, Call
 from bpir.run.operations.base import Semantics
 
 if TYPE_CHECKING:
-    from bpir.run.graph import Builder, Node
+    from bpir.run.model.graph import Builder, Node
 
 DROPPED = 0.25  # the probability of a dropout
 

@@ -9,7 +9,7 @@ from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
 if TYPE_CHECKING:
-    from bpir.run.graph import Builder, Node
+    from bpir.run.model.graph import Builder, Node
 
 
 def matrix(array: Array, leading: int) -> Array:

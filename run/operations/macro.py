@@ -9,7 +9,7 @@ import attrs
 from bpir.run.operations.base import SEMANTICS, Semantics
 
 if TYPE_CHECKING:
-    from bpir.run.graph import Builder, Node
+    from bpir.run.model.graph import Builder, Node
 
 
 class TransformerBlock(Semantics):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.graph import Graph
-from bpir.run.reference import Gradients, Values, draw, evaluate
+from bpir.run.model.graph import Graph
+from bpir.run.model.reference import Gradients, Values, draw, evaluate
 
 STEP = 1e-30
 

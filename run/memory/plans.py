@@ -13,7 +13,7 @@ from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Meter
-from bpir.run.memory import Alive
+from bpir.run.memory.activations import Alive
 from bpir.run.numbers import Numbers
 from bpir.run.operations import SEMANTICS
 

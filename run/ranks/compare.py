@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.mesh import Layout, Mesh
+from bpir.run.ranks.mesh import Layout, Mesh
 
 TOLERANCE = 1e-9
 FLOOR = 1e-3  # values are around 1: one whose largest element is below counts as noise of this size

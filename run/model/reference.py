@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array, Call, Operand
-from bpir.run.graph import Graph, Step
+from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS
 from bpir.run.operations.elementwise import DROPPED
 

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.mesh import Mesh
+from bpir.run.ranks.mesh import Mesh
 
 
 @attrs.frozen(eq=False)

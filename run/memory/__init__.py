@@ -1,0 +1,1 @@
+"""What is alive and what is held, against what texts state."""

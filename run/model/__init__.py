@@ -1,0 +1,1 @@
+"""The model on whole arrays: its steps, values and gradients."""

@@ -1,0 +1,44 @@
+"""What a block is compared with: its model on whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from bpir.run.call import Array
+from bpir.run.model.graph import Graph
+from bpir.run.model.reference import Gradients, Values, draw
+
+
+@attrs.frozen(eq=False)
+class Model:
+    """The graph, the whole inputs and seeds, the values and, in training, the gradients."""
+
+    graph: Graph
+    inputs: Sequence[Array]
+    seeds: Sequence[Array]
+    values: Values
+    gradients: Gradients | None
+
+    def returned(self) -> list[tuple[str, Array]]:
+        """What a block returns: the results, then in training the gradient of each input."""
+        found = [(f"result {i}", self.values.arrays[v]) for i, v in enumerate(self.graph.results)]
+        if self.gradients is not None:
+            gradients = [self.gradients.values.get(v, np.zeros_like(self.values.arrays[v])) for v in self.graph.inputs]
+            found += [(f"the gradient of input {i}", gradient) for i, gradient in enumerate(gradients)]
+        return found
+
+    def weight_gradient(self, step: int, index: int) -> Array | None:
+        """The gradient of a weight of a step; None if nothing says it."""
+        return None if self.gradients is None else self.gradients.weights.get((step, index))
+
+    def part(self, step: int, index: int) -> Array | None:
+        """What a step adds to the gradient of one of its operands."""
+        return None if self.gradients is None else self.gradients.parts.get((step, index))
+
+
+def seeds_of(graph: Graph, values: Values) -> list[Array]:
+    """The gradient that backward begins with, for each result."""
+    return [draw(f"seed {i}", values.arrays[v].shape) for i, v in enumerate(graph.results)]

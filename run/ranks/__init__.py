@@ -1,0 +1,1 @@
+"""A distributed block on the ranks of its mesh."""

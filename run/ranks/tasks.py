@@ -1,0 +1,189 @@
+"""What each task of a block gives on one rank, and what the model says that it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from bpir.dialects.dist import tasks as dist
+from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array, Call, Meter
+from bpir.run.lineage import Lineage, has_weights, weight_count
+from bpir.run.model.graph import Step
+from bpir.run.model.reference import drawn_mask
+from bpir.run.model.whole import Model
+from bpir.run.operations import SEMANTICS
+from bpir.run.operations.base import TOKEN_RANK, Semantics
+from bpir.run.ranks.collectives import COLLECTIVES, Exchange
+from bpir.run.ranks.mesh import Axes, Layout
+from bpir.run.ranks.updates import Updates
+from bpir.run.ranks.values import Ranks, cannot, sizes
+
+Results = Callable[[int, Meter], list[Array]]
+"""What a task gives on a rank; the meter notes what it touches."""
+
+Meant = tuple[Results, list[Array | None]]
+"""What a task gives, and for each result the whole array that it must be, where the model says one."""
+
+
+@attrs.frozen(eq=False)
+class Tasks:
+    """Gives each task its meaning."""
+
+    ranks: Ranks
+    model: Model
+    lineage: Lineage
+    updates: Updates
+
+    def meaning(self, task: Operation) -> Meant:
+        """What a task gives and must give.
+
+        Raises:
+            DiagnosticError: nothing says what it does, or its operands and results are not those of what it does.
+        """
+        kind = dist.kind_of(task)
+        if isinstance(task.declaration, dist.Collective):
+            return self._collective(task, kind)
+        if kind == "fork":
+            return self._fork(task)
+        if kind == "adam":
+            return self.updates.adam(task), []
+        return self._computed(task)
+
+    def _collective(self, task: Operation, kind: str) -> Meant:
+        if kind not in COLLECTIVES:
+            raise cannot(task, f"no semantics says what '{task.name}' does")
+        act, sends_result = COLLECTIVES[kind]
+        axes = tuple(dist.axes_of(task))
+        exchanges = [Exchange(self.ranks.mesh, self.ranks.arrays[operand], axes) for operand in task.operands]
+
+        def results(rank: int, meter: Meter) -> list[Array]:
+            found = [act(exchange, rank) for exchange in exchanges]
+            for operand, result in zip(task.operands, found, strict=True):
+                array, width = self.ranks.arrays[operand][rank], self.ranks.numbers.width(operand)
+                meter.read[operand] = array.size * width
+                meter.message += (result if sends_result else array).size * width
+            return found
+
+        return results, [self.ranks.expected.get(operand) for operand in task.operands]
+
+    def _fork(self, task: Operation) -> Meant:
+        whole = [self.ranks.expected.get(v) for v in task.operands]
+        known = [array for array in whole if array is not None]
+        if len({array.shape for array in known}) > 1:
+            raise cannot(task, f"it sums tensors of {' and '.join(sizes(array.shape) for array in known)}")
+        expected = sum(known[1:], known[0]) if known and len(known) == len(whole) else None
+
+        def results(rank: int, meter: Meter) -> list[Array]:
+            call = Call(self.ranks.operands(task, rank), meter=meter)
+            total = call.read(0)
+            for index in range(1, len(call.operands)):
+                total = total + call.read(index)
+            return [total]
+
+        return results, [expected]
+
+    def _computed(self, task: Operation) -> Meant:
+        phase = dist.text_of(task, "phase")
+        if dist.kind_of(task) not in SEMANTICS:
+            raise cannot(task, f"no semantics says what '{dist.kind_of(task)}' computes")
+        steps = self.lineage.steps(task)
+        if phase == "activation_gradient":
+            return self._gradient(task, steps[0])
+        if phase == "weight_gradient":
+            return self._weight_gradient(task, steps[0])
+        return self._forward(task, steps)
+
+    def _forward(self, task: Operation, steps: list[Step]) -> Meant:
+        semantics = SEMANTICS[steps[0].kind]
+        self._check_operands(task, len(steps[0].operands) * (2 if steps[0].kind == "kv_append" else 1), "")
+        values = self.model.values
+        expected: list[Array | None] = []
+        for step in steps:
+            expected += [values.arrays[v] for v in step.results]
+            if step.index in values.masks:
+                expected.append(values.masks[step.index])
+        if len(task.results) != len(expected):
+            raise cannot(task, f"it has {len(expected)} results, not {len(task.results)}")
+
+        def results(rank: int, meter: Meter) -> list[Array]:
+            found: list[Array] = []
+            for index, step in enumerate(steps):
+                found += self._one(task, semantics, step, task.results[index], rank, meter)
+            return found
+
+        return results, expected
+
+    def _one(self, task: Operation, semantics: Semantics, step: Step, result: Value, rank: int, meter: Meter) -> list[Array]:
+        """What one step of a task gives on one rank."""
+        x, y = self.ranks.layouts[task.operands[0]], self.ranks.layouts[result]
+        features = tuple(b - a for a, b in self.ranks.mesh.ranges(y, rank))[TOKEN_RANK:]
+
+        def mask() -> Array:
+            return self.ranks.mesh.cut(drawn_mask(step, x.dims), x, rank)
+
+        call = Call(
+            self.ranks.operands(task, rank),
+            self._parts_of_weights(step, x.axes, y.axes, rank),
+            step.says,
+            features,
+            mask,
+            self.ranks.mesh.first(rank, y.unreduced),
+            step.index,
+            meter,
+        )
+        return semantics.forward(call)
+
+    def _parts_of_weights(self, step: Step, x: Axes, y: Axes, rank: int) -> list[Array]:
+        """A rank's part of each weight: a dimension lies where the operand's or the result's does that it belongs to."""
+        found = []
+        for index, axes in enumerate(SEMANTICS[step.kind].weight_dims(x, y, step.says)):
+            whole = self.model.values.weights[step.index, index]
+            if len(axes) != whole.ndim:
+                raise ValueError(f"weight {index} of '{step.layer}' has {whole.ndim} dimensions, here {len(axes)} are needed")
+            found.append(self.ranks.mesh.cut(whole, Layout(whole.shape, axes), rank))
+        return found
+
+    def _gradient(self, task: Operation, step: Step) -> Meant:
+        semantics = SEMANTICS[step.kind]
+        places = self._places(task, step, semantics.gradient_reads)
+        expected = [self.model.part(step.index, i) for i in range(len(step.operands))]
+        if len(task.results) != len(expected):
+            raise cannot(task, f"it has {len(expected)} results, not {len(task.results)}")
+        y, x = self.ranks.layouts[task.operands[0]], self.ranks.layouts[task.results[0]]
+
+        def results(rank: int, meter: Meter) -> list[Array]:
+            weights = self._parts_of_weights(step, x.axes, y.axes, rank) if has_weights(step) else []
+            operands = self.ranks.operands(task, rank)
+            return semantics.gradient(Call([operands[i] for i in places], weights, step.says, meter=meter))
+
+        return results, expected
+
+    def _weight_gradient(self, task: Operation, step: Step) -> Meant:
+        semantics = SEMANTICS[step.kind]
+        if not has_weights(step):
+            raise cannot(task, f"'{step.layer}' has no weights")
+        places = self._places(task, step, semantics.weight_gradient_reads)
+        expected = [self.model.weight_gradient(step.index, i) for i in range(weight_count(step))]
+        self.updates.made.update(((step.index, i), task) for i in range(weight_count(step)))
+
+        def results(rank: int, meter: Meter) -> list[Array]:
+            operands = self.ranks.operands(task, rank)
+            return semantics.weight_gradient(Call([operands[i] for i in places], (), step.says, meter=meter))
+
+        return results, expected
+
+    def _places(self, task: Operation, step: Step, reads: Sequence[str]) -> list[int]:
+        """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once."""
+        named = [step.operands[int(what[-1])] if what.startswith("operand") else what for what in reads]
+        once = list(dict.fromkeys(named))
+        if len(task.operands) == 1 + len(once):
+            return [0, *(1 + once.index(what) for what in named)]
+        self._check_operands(task, 1 + len(reads), f"dY, {', '.join(reads)}")
+        return list(range(1 + len(reads)))
+
+    def _check_operands(self, task: Operation, count: int, what: str) -> None:
+        if len(task.operands) != count:
+            shown = f" ({what.strip(', ')})" if what else ""
+            raise cannot(task, f"it reads {count} values{shown}, not {len(task.operands)}")

@@ -1,0 +1,92 @@
+"""The values of a block on every rank of its mesh, and whether they are those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from bpir.dialects.dist import tasks as dist
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error
+from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array, Operand
+from bpir.run.numbers import Numbers
+from bpir.run.ranks.compare import compare
+from bpir.run.ranks.mesh import Layout, Mesh
+
+BACKWARD = ("activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
+
+
+@attrs.define(eq=False)
+class Ranks:
+    """The arrays of all ranks.
+
+    Attributes:
+        arrays: of each value the array of each rank.
+        expected: of each value the whole array that it must be, where the model says one.
+        largest: the largest relative difference, in forward and in backward.
+    """
+
+    mesh: Mesh
+    numbers: Numbers
+    arrays: dict[Value, list[Array]] = attrs.field(factory=dict)
+    expected: dict[Value, Array] = attrs.field(factory=dict)
+    layouts: dict[Value, Layout] = attrs.field(factory=dict)
+    largest: dict[str, float] = attrs.field(factory=lambda: {"forward": 0.0, "backward": 0.0})
+
+    def layout(self, value: Value, reader: Operation) -> Layout:
+        """How a value lies on the mesh."""
+        if value not in self.layouts:
+            self.layouts[value] = self.numbers.layout(value, reader)
+        return self.layouts[value]
+
+    def placed(self, task: Operation, array: Array, layout: Layout) -> list[Array]:
+        """The ranks' parts of a whole array; of a partial sum the first rank has all."""
+        try:
+            return [self.mesh.cut(array, layout, rank) * float(self.mesh.first(rank, layout.unreduced)) for rank in self.mesh.ranks]
+        except ValueError as failure:
+            raise cannot(task, str(failure)) from None
+
+    def operands(self, task: Operation, rank: int) -> list[Operand]:
+        """What a task reads on a rank."""
+        return [Operand(self.arrays[v][rank], v, self.numbers.width(v)) for v in task.operands]
+
+    def judge(self, task: Operation, value: Value, whole: Array, what: str) -> None:
+        """Compare a value on all ranks with the whole array that it must be.
+
+        Raises:
+            DiagnosticError: an element differs.
+        """
+        layout = self.layouts[value]
+        if whole.shape != layout.dims:
+            raise error_at(task, f"{what} a tensor of {sizes(layout.dims)}, the model's is {sizes(whole.shape)}")
+        largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole)
+        side = "backward" if dist.text_of(task, "phase") in BACKWARD else "forward"
+        self.largest[side] = max(self.largest[side], largest)
+        if mismatch is not None:
+            name = f" '%{value.name}'" if value.name else ""
+            place = ", ".join(map(str, mismatch.place))
+            where = f"at [{place}] on rank {mismatch.rank}"
+            if layout.unreduced:
+                where += f", summed over {', '.join(layout.unreduced)}"
+            raise error_at(task, f"{what}{name} {mismatch.found:.17g} {where}; expected {mismatch.expected:.17g}")
+
+    def complete(self, task: Operation, value: Value, what: str) -> None:
+        """Each rank goes on with its own: a sum must be complete."""
+        if self.layouts[value].unreduced:
+            raise error_at(task, f"{what} a partial sum that is still to be reduced over {', '.join(self.layouts[value].unreduced)}")
+
+
+def error_at(task: Operation, message: str, *notes: Diagnostic) -> DiagnosticError:
+    """An error at the place of a task."""
+    return DiagnosticError(error(message, task.span, *notes))
+
+
+def cannot(task: Operation, why: str) -> DiagnosticError:
+    """A task, or a block, that can't be run."""
+    return error_at(task, f"'{dist.name_of(task) or dist.text_of(task, 'sym_name')}' can't run: {why}")
+
+
+def sizes(shape: Sequence[int]) -> str:
+    """The text of a shape."""
+    return " x ".join(map(str, shape))
