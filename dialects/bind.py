@@ -33,6 +33,7 @@ class Field:
 
 
 BOOLEAN = ("true", "false")
+RECOMPUTE = ("none", "attention", "core_attention", "full")
 
 WORKLOAD = (
     Field("phase", "prefill (every token of the context) or decode (one token)", ("prefill", "decode")),
@@ -52,7 +53,7 @@ STRATEGY = (
         ("all_reduce", "reduce_scatter_all_gather"),
         "all_reduce",
     ),
-    Field("recompute", "what backward computes again", ("none", "attention", "full"), "none"),
+    Field("recompute", "what backward computes again", RECOMPUTE, "none"),
     Field("all_gather_redo", "keep the shard of a gathered input and gather again in backward", BOOLEAN, "false"),
     Field("fused_activation", "the activation moves no bytes of its own", BOOLEAN, "false"),
     Field("optimizer_sharding", "shard the optimizer over the data-parallel ranks", BOOLEAN, "false"),

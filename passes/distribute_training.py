@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects import bind as bind
-from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.model.base import TOKEN_RANK
@@ -31,7 +31,8 @@ from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 @attrs.define(eq=False)
 class DistributeTransformerTrainingPass(Derivation):
-    r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, optimizer.
+    r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, reduction of the
+    gradients of weights, optimizer.
 
     Boundary: ModelIR to distributed-task IR.
 
@@ -57,16 +58,24 @@ class DistributeTransformerTrainingPass(Derivation):
     - E13: $W_{forward} = 8BSHhd/t + 4BS^2hd/t + 4BSHF/t + 8BSF/t + 6BhS^2/t + 22R + 2BSH(t-1)/t$
     - E14: $W_{dX} = 8BSHhd/t + 8BS^2hd/t + 4BSHF/t + 13BSF/t + 9BhS^2/t + 32R + 2BSH + 2BSH(t-1)/t$
     - E15: $W_{dW} = 8BSHhd/t + 4BSHF/t + 14R$
+    - E16: $M_{weights} = 4He$, the messages that sum the gradients of the norms under sequence parallelism
 
     Conserved: every layer has one forward task (none for a fork or an identity), one activation gradient (none for an alias), one
     weight gradient and one optimizer task where it has weights; `t = 1` has no collective.
 
-    Deviations from the papers: the reduction of replicated weights' gradients over `t` belongs to gradient reduction with data
-    parallelism, not to the block. Elementwise work is counted where the papers count matrix products alone. The convention of
+    Recomputation: `attention` repeats scores, softmax and probability dropout of an attention, fused or written by hand: a softmax that
+    a batched product feeds and that feeds one, with operations element by element between; any other softmax is not repeated.
+    `core_attention` repeats the product with V as well, whose result is kept: the repeated one is `unread`. `full` repeats all on
+    which a kept value depends. What a repeated layer reads and nobody repeats is kept; under `full` it is the checkpoint.
+
+    Restrictions: every operation and every argument reaches a result of the block. Under sequence parallelism no operation between
+    regions needs the token axis whole. A value that is returned twice is read by a layer too.
+
+    Deviations from the papers: elementwise work is counted where the papers count matrix products alone. The convention of
     Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
 
     Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R17 are the gate of every run; each
-    reads a task as what it computes. E1 to E15 are proved from this text against derived tasks in `tests/test_equations.py`, closed
+    reads a task as what it computes. E1 to E16 are proved from this text against derived tasks in `tests/test_equations.py`, closed
     forms of the papers in `tests/test_training_closed_forms.py`, Calculon's facts integer by integer in
     `tests/test_training_calculon.py`, replay in `tests/test_pipeline.py`. Unverified: pipeline and data parallelism are read from the
     strategy, no task of theirs is derived; nothing was measured on a machine.
@@ -91,7 +100,7 @@ class DistributeTransformerTrainingPass(Derivation):
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
     data: Expr | None = option("data-parallel degree", "expression")
     communication: str | None = option("collectives", "word", ("all_reduce", "reduce_scatter_all_gather"))
-    recompute: str | None = option("what backward computes again", "word", ("none", "attention", "full"))
+    recompute: str | None = option("what backward computes again", "word", RECOMPUTE)
     all_gather_redo: bool | None = option("gather again in backward", "flag")
     fused_activation: bool | None = option("the activation moves no bytes", "flag")
     optimizer_sharding: bool | None = option("shard the optimizer over the data-parallel ranks", "flag")
@@ -106,7 +115,7 @@ class DistributeTransformerTrainingPass(Derivation):
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         choices = choices_of(strategy, parallel)
-        convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices)
+        convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
         blocks = []
         for operation in top_level(expand(module)):
@@ -127,6 +136,8 @@ class DistributeTransformerTrainingPass(Derivation):
                     if layer.is_collective and not choices.sequence_parallel:
                         assumptions.assume_share(degree, layer.results[0].type.dims)
                     if layer.view.weights is not ZERO:
+                        for type in layer.weight_types if layer.shares_tokens else ():
+                            assumptions.assume_share(degree, type.dims)
                         assumptions.assume_divides(choices.shards, layer.view.weights)
             properties: dict[str, Attribute] = {
                 "sym_name": operation.properties["sym_name"],
@@ -174,11 +185,12 @@ def choices_of(strategy: Binding, parallel: bool) -> Choices:
     fields = strategy.fields
     span = strategy.operation.span
 
-    def flag(name: str, default: bool = False) -> bool:
-        word = as_word(fields.get(name))
-        return default if word is None else word == "true"
+    def flag(name: str) -> bool:
+        return as_word(fields.get(name)) == "true"
 
     recompute = as_word(fields.get("recompute")) or "none"
+    if recompute == "core_attention" and as_word(fields.get("convention")) == "calculon":
+        raise fail("Calculon does not repeat the product with V: use recompute = attention with convention = calculon", span)
     scattered = as_word(fields.get("communication")) == "reduce_scatter_all_gather"
     if flag("all_gather_redo") and not scattered:
         raise fail(
@@ -201,5 +213,5 @@ def choices_of(strategy: Binding, parallel: bool) -> Choices:
         recompute,
         flag("all_gather_redo"),
         flag("fused_activation"),
-        flag("master_copy", True),
+        flag("master_copy") if "master_copy" in fields else None,
     )

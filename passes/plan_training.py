@@ -87,7 +87,7 @@ class _TrainingPlanning(Planning):
         for task in self.tasks:
             self.add_weights(task)
             phase = text_of(task, "phase")
-            role = "gradient" if phase.endswith("gradient") else "activation"
+            role = "gradient" if "gradient" in phase else "activation"
             for value in task.results:
                 if value in returned:
                     self.add_value(value, f"output.{value.name or returned.index(value)}", "output", name_of(task))

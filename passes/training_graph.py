@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Local, ModelOperation, free_name, group_of, layer_of, settings_of
+from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, free_name, group_of, layer_of, settings_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.decompose import origin_of
-from bpir.dialects.model.sharding import Regions, partial, whole
+from bpir.dialects.model.sharding import Regions, partial, reduced, whole
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
@@ -53,6 +53,20 @@ class Layer:
     @property
     def is_collective(self) -> bool:
         return self.kind in ("input_collective", "output_collective")
+
+    @property
+    def weight_types(self) -> tuple[TensorType, ...]:
+        """The weights, each with the shards that it has in common with what the layer reads and gives."""
+        if self.rule is None:
+            return ()
+        local = self.view.local
+        results = tuple(reduced(flow.type) for flow in self.results)
+        return self.rule.weight_types(Local(local.settings, tuple(flow.type for flow in self.operands), results, local.first_use))
+
+    @property
+    def shares_tokens(self) -> bool:
+        """Whether ranks share the tokens that the layer reads: the gradient of a weight, a sum over tokens, is then a part on each."""
+        return any(any(flow.type.axes[:TOKEN_RANK]) for flow in self.operands)
 
 
 class Graph:
@@ -98,7 +112,11 @@ class Graph:
         return self.regions.type(value.type)
 
     def _entering(self, value: Value) -> list[Operation]:
-        return [r for r in self._readers[value] if self.regions.enters(r)]
+        return [r for r in self._readers[value] if self._enters(r)]
+
+    def _enters(self, operation: Operation) -> bool:
+        """Whether the operation begins a region that has collectives at its borders."""
+        return self._collective() and self.regions.enters(operation)
 
     # --- layers
 
@@ -107,7 +125,7 @@ class Graph:
         assert isinstance(rule, ModelOperation)
         for value in dict.fromkeys(operation.operands):
             self._before(operation, value)
-        enters = self.regions.enters(operation)
+        enters = self._enters(operation)
         operands = [self.entered[v] if enters else self.flows[v] for v in operation.operands]
         self._check_tokens(operation, operands)
         contracts = self._collective() and self.regions.contracts(operation)
@@ -117,7 +135,7 @@ class Graph:
             types.append(partial(whole(type)) if contracts else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
-        if enters and not any(flow.producer in self.heads for flow in operands):
+        if self.regions.enters(operation) and not any(flow.producer in self.heads for flow in operands):
             self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
@@ -152,10 +170,13 @@ class Graph:
             producer = self.flows[value].producer
             inside = producer is not None and group_of(producer.name) == group and not producer.is_collective
             projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r in readers)
-            name = f"{group}.fork"
+            region = all(map(self.regions.enters, readers))  # on one rank: several ranks have its fork behind its entry
+            name = f"{group}.qkv_fork" if region else f"{group}.fork"
             if inside and producer is not None:
                 name = f"{group}.qkv_fork" if projections else f"{producer.name}.fork"
             self._fork(name, operation, value, outside + bool(entering))
+            if region:
+                self.heads.add(self.layers[-1])
         if entering and operation is entering[0]:
             self._enter(operation, value, group, len(entering))
 
@@ -167,11 +188,10 @@ class Graph:
 
     def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
         flow = self.flows[value]
-        if self._collective():
-            name = self._free(f"{group}.input_collective", operation)
-            entry = self._layer(name, "input_collective", operation, None, [flow], [whole(flow.type)]).results[0]
-            entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
-            flow = entry
+        name = self._free(f"{group}.input_collective", operation)
+        entry = self._layer(name, "input_collective", operation, None, [flow], [whole(flow.type)]).results[0]
+        entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
+        flow = entry
         if uses > 1:
             fork = self._layer(self._free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
             fork.results[0].name = flow.name
@@ -207,7 +227,7 @@ class Graph:
             tuple(t.local(self.mesh) for t in types),
             tuple(first),
         )
-        layer = Layer(name, kind, origin_of(operation), operation, rule, operands, [], LayerView(kind, rule, local, uses))
+        layer = Layer(name, kind, origin_of(operation), operation, rule, operands, [], LayerView(kind, rule, local, uses, uses))
         layer.results = [Flow(t, layer, kind) for t in types]
         if rule is not None and rule.masked:
             layer.mask = Flow(TensorType(types[0].dims, types[0].axes, ONE, ()), layer, "mask")

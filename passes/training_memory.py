@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 
 from bpir.dialects.dist.facts import Activations, LayerMemory
 from bpir.dialects.model.conventions import Calculon, Choices, Standard
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.passes.training_graph import Flow, Graph, Layer
+from bpir.passes.training_repeated import attention_of, closure
 
 
 @attrs.define
@@ -34,15 +33,25 @@ class Memory:
         self.graph = graph
         self.choices = choices
         self.convention = convention
+        self.attention = attention_of(graph)
+        self.recomputed: frozenset[Layer] = self._recomputed()
+        self.gathered_again: frozenset[Layer] = frozenset(layer for layer in graph if self._redone(layer))
         self.charged: dict[Layer, list[Flow]] = self._charge()
-        self.gathered_again: set[Layer] = {layer for layer in graph if layer.kind == "input_collective" and self._redone(layer)}
-        self.recomputed: set[Layer] = self._recomputed()
         self.kept: dict[Layer, Kept] = self._calculon() if isinstance(convention, Calculon) else self._standard()
 
     @property
-    def repeated(self) -> set[Layer]:
+    def repeated(self) -> frozenset[Layer]:
         """The layers whose forward task is repeated before backward."""
         return self.recomputed | self.gathered_again
+
+    def replaces(self, layer: Layer) -> bool:
+        """Whether backward reads what the repeated layer gives: the result of attention's last product is kept all the same."""
+        return self.choices.recompute != "core_attention" or layer not in self.attention.products
+
+    def is_made_again(self, flow: Flow) -> bool:
+        """Whether backward makes the flow again, so that it need not be kept."""
+        producer = flow.producer
+        return producer is not None and producer in self.repeated and self.replaces(producer)
 
     # --- which values
 
@@ -60,68 +69,60 @@ class Memory:
                 found.append(self.graph.origin(flows[int(index)]))
         return list(dict.fromkeys(found))
 
+    def _gradients_read(self, layer: Layer) -> list[Flow]:
+        return [*self.reads(layer, False), *self.reads(layer, True)]
+
+    def _repetition_reads(self, layer: Layer) -> list[Flow]:
+        """What a repeated layer reads and nobody repeats."""
+        if layer not in self.repeated or self.graph.is_identity(layer) or isinstance(self.convention, Calculon):
+            return []
+        return [flow for flow in map(self.graph.origin, layer.operands) if not self.is_made_again(flow)]
+
     def _charge(self) -> dict[Layer, list[Flow]]:
         """Each kept value to its first reader in forward order; a mask to its dropout."""
         seen: set[Flow] = set()
         charged: dict[Layer, list[Flow]] = {}
         for layer in self.graph:
-            flows = [*self.reads(layer, False), *self.reads(layer, True)]
+            flows = [*self._gradients_read(layer), *self._repetition_reads(layer)]
             if layer.kind == "input_collective" and self.choices.all_gather_redo and self.choices.sequence_parallel:
                 flows = [self.graph.origin(layer.operands[0])]
             charged[layer] = [flow for flow in dict.fromkeys(flows) if flow not in seen]
             seen.update(flows)
         return charged
 
+    # --- which tasks are repeated
+
     def _redone(self, layer: Layer) -> bool:
+        if layer.kind != "input_collective":
+            return False
         if isinstance(self.convention, Calculon):
             projections = layer.results[0].readers[0].kind == "fork"  # gathered again before Q, K, V if attention is recomputed
             return self.choices.all_gather_redo or (projections and self.choices.recompute == "attention")
         return self.choices.all_gather_redo and self.choices.sequence_parallel
 
-    # --- which tasks are repeated
-
-    def _recomputed(self) -> set[Layer]:
+    def _recomputed(self) -> frozenset[Layer]:
         if self.choices.recompute == "attention":
-            return set(self._attention())
+            return self.attention.repeated
+        if self.choices.recompute == "core_attention":
+            return self.attention.repeated | self.attention.products
         if self.choices.recompute == "full":
             if isinstance(self.convention, Calculon):
-                return set(self.graph)
-            return self._closure(flow for flows in self.charged.values() for flow in flows)
-        return set()
-
-    def _attention(self) -> Iterable[Layer]:
-        """Scores, softmax and the dropout of its result (Korthikanti et al. 2022, section 5: selective recomputation)."""
-        for layer in self.graph:
-            if layer.kind == "softmax":
-                yield layer
-                scores = self.graph.origin(layer.operands[0]).producer
-                if scores is not None and scores.kind == "batch_matmul":
-                    yield scores
-                yield from (reader for reader in layer.results[0].readers if reader.kind == "dropout")
-
-    def _closure(self, flows: Iterable[Flow]) -> set[Layer]:
-        """Every layer on which one of the flows depends: all that is computed again from the block's inputs."""
-        found: set[Layer] = set()
-        stack = [flow.producer for flow in flows]
-        while stack:
-            layer = stack.pop()
-            if layer is not None and layer not in found:
-                found.add(layer)
-                stack.extend(flow.producer for flow in layer.operands)
-        return found
+                return frozenset(self.graph)
+            return closure(flow for layer in self.graph for flow in self._gradients_read(layer))
+        return frozenset()
 
     # --- what is stored
 
     def _standard(self) -> dict[Layer, Kept]:
         kept = {}
         for layer, flows in self.charged.items():
-            again = [flow for flow in flows if flow.producer in self.repeated]
+            again = [flow for flow in flows if self.is_made_again(flow)]
             dropped = ("activation",) if flows and len(again) == len(flows) else ()
             kept[layer] = Kept(flows, total(self.graph.bytes(flow) for flow in flows), dropped)
         for layer, flows in self.charged.items():
-            for flow in flows:
+            for flow in flows if "activation" not in kept[layer].dropped else ():
                 producer = flow.producer
-                if producer is not None and producer is not layer and producer in self.recomputed and not kept[layer].dropped:
+                if producer is not None and producer is not layer and producer in self.recomputed and self.is_made_again(flow):
                     kept[producer].dropped += ("output",)
         return kept
 
@@ -130,7 +131,6 @@ class Memory:
         convention = self.convention
         assert isinstance(convention, Calculon)
         full, attention = self.choices.recompute == "full", self.choices.recompute in ("attention", "full")
-        parts = set(self._attention())
         kept = {}
         for layer in self.graph:
             dropped: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class Memory:
                 dropped += ("activation", "reused")
             elif layer.kind == "output_collective" or (layer in self.graph.heads and self._entry_dropped(layer, full, attention)):
                 dropped += ("activation",)
-            elif attention and layer in parts:
+            elif attention and layer in self.attention.repeated:
                 dropped += ("activation",) if layer.kind == "dropout" else ("output",)
             kept[layer] = Kept(self.charged[layer], convention.kept(layer.view), dropped)
         return kept
@@ -148,8 +148,8 @@ class Memory:
         """Whether what stands behind an entry is gathered again: before Q, K, V if attention is recomputed too."""
         return self.choices.all_gather_redo or (attention if layer.kind == "fork" else full)
 
-    def facts(self, layer: Layer) -> LayerMemory:
-        """The bytes of one layer, by what they hold."""
+    def facts(self, layer: Layer, copied: bool) -> LayerMemory:
+        """The bytes of one layer, by what they hold; `copied` says that its gradient is another layer's, so it writes none."""
         view, convention = layer.view, self.convention
         weighted = view.weights is not ZERO
         return LayerMemory(
@@ -158,12 +158,15 @@ class Memory:
             convention.output_bytes(view),
             convention.weight_gradient_bytes(view) if weighted else ZERO,
             convention.weight_gradient_unsharded_bytes(view) if weighted else ZERO,
-            convention.activation_gradient_bytes(view),
+            ZERO if copied else convention.activation_gradient_bytes(view),
             convention.optimizer_bytes(view) if weighted else ZERO,
         )
 
     def activations(self) -> Activations:
-        """The block's activations: `C_act = sum(A_l - O_l [not stored] - A_l [not stored])`; the checkpoint is the block's input."""
+        """The block's activations: `C_act = sum(A_l - O_l [not stored] - A_l [not stored])`.
+
+        The checkpoint of `full` is what backward reads and nothing makes again: inputs of the block.
+        """
         working, stored = [], []
         for layer, kept in self.kept.items():
             if "reused" not in kept.dropped:
@@ -173,8 +176,9 @@ class Memory:
                 stored.append(-kept.bytes)
             if "output" in kept.dropped:
                 stored.append(-self.convention.output_bytes(layer.view))
-        full = self.choices.recompute == "full"
-        checkpoint = total(self.graph.bytes(flow) for flow in self.graph.arguments) if full else ZERO
-        if full and isinstance(self.convention, Calculon):
-            checkpoint = total(flow.type.bytes for flow in self.graph.arguments)
-        return Activations(total(working), ZERO if full else total(stored), checkpoint)
+        if self.choices.recompute != "full":
+            return Activations(total(working), total(stored), ZERO)
+        if isinstance(self.convention, Calculon):
+            return Activations(total(working), ZERO, total(flow.type.bytes for flow in self.graph.arguments))
+        read = [flow for flows in self.charged.values() for flow in flows if not self.is_made_again(flow)]
+        return Activations(total(working), ZERO, total(map(self.graph.bytes, read)))

@@ -1,12 +1,12 @@
-"""The tasks of training in order: forward, what is repeated, backward from the last layer, optimizer; then what is kept."""
+"""The tasks of training in order: forward, what is repeated, backward from the last layer, reductions, optimizer; then what is kept."""
 
 from __future__ import annotations
 
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
-from bpir.dialects.model.base import Local
-from bpir.dialects.model.conventions import Standard
+from bpir.dialects.dist.tasks import text_of
+from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.dialects.model.sharding import TENSOR, partial, reduced
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
@@ -27,6 +27,8 @@ class Tasks:
         self.again: dict[Flow, Value] = {}
         self.gradients: dict[Flow, list[Value]] = {}
         self.weight_gradients: dict[Layer, list[Value]] = {}
+        self.gathered: dict[Value, Value] = {}  # the gradients that backward gathers, each once
+        self.copied: set[Layer] = set()  # the collectives whose gradient another one has gathered
 
     def block(self) -> Block:
         arguments = [Value(flow.type, name=flow.name) for flow in self.graph.arguments]
@@ -43,6 +45,10 @@ class Tasks:
                 self._run(layer, "recommunication" if layer.is_collective else "recompute", self.again, self.forward)
         for layer in reversed(self.graph.layers):
             self._backward(layer)
+        self._mark_unread()
+        for layer in self.graph:
+            if layer.shares_tokens and layer.weight_types:
+                self._reduce_weight_gradients(layer)
         for layer in self.graph:
             if layer.view.weights is not ZERO:
                 self._task(layer, "optimizer", self.weight_gradients[layer], [], self.convention.optimizer(layer.view), "adam")
@@ -83,7 +89,15 @@ class Tasks:
             self._collective(layer, phase, operands[0], results[0], work, layer.kind == "output_collective")
         else:
             self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul)
-        values.update(zip(flows, results, strict=True))
+        if phase == "forward" or self.memory.replaces(layer):
+            values.update(zip(flows, results, strict=True))
+
+    def _mark_unread(self) -> None:
+        """A repeated layer of which backward reads nothing is counted, and says so."""
+        read = {value for task in self.out.operations for value in task.operands}
+        for task in self.out.operations:
+            if text_of(task, "phase") == "recompute" and read.isdisjoint(task.results):
+                task.properties["unread"] = UnitAttr()
 
     # --- backward
 
@@ -114,6 +128,8 @@ class Tasks:
         if len(gradients) != layer.view.uses:  # every reader stands behind, and a reader without a gradient was refused there
             raise ValueError(f"'{layer.name}' has {len(gradients)} gradients of {layer.view.uses} uses")
         type = gradients[0].type
+        view = layer.view
+        layer.view = LayerView(view.kind, view.rule, view.local, view.uses, len(set(gradients)))
         total = Value(type, name=f"d{layer.results[0].name}")
         work = self.convention.activation_gradient(layer.view)
         self._task(layer, "activation_gradient", gradients, [total], work, "fork")
@@ -124,9 +140,14 @@ class Tasks:
         if work is NO_WORK:
             self._give(layer.operands[0], gradient)
             return
+        if gradient in self.gathered and layer.kind == "output_collective":
+            self.copied.add(layer)
+            self._give(layer.operands[0], self.gathered[gradient])
+            return
         result = Value(layer.operands[0].type, name=gradient.name)
         if layer.kind == "output_collective":
             result.type = reduced(layer.operands[0].type)
+            self.gathered[gradient] = result
         self._collective(layer, "activation_gradient", gradient, result, work, layer.kind == "input_collective")
         self._give(layer.operands[0], result)
 
@@ -148,21 +169,25 @@ class Tasks:
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
-            weight_types = rule.weight_types(self._global(layer))
-            results = [Value(t, name=None) for t in weight_types]
+            results = [Value(partial(type) if layer.shares_tokens else type) for type in layer.weight_types]
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
             self.weight_gradients[layer] = results
 
+    def _reduce_weight_gradients(self, layer: Layer) -> None:
+        """One all-reduce of the gradients of a layer's weights."""
+        operands = self.weight_gradients[layer]
+        results = [Value(type) for type in layer.weight_types]
+        over = ArrayAttr((ArrayAttr((StringAttr(TENSOR),)),))
+        properties: dict[str, Attribute] = {"reduction": StringAttr("sum"), "axes": over}
+        work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in layer.weight_types)
+        properties |= self._names(layer, "gradient_reduction", work)
+        self.out.append(build("dist.all_reduce", operands, results, properties, span=layer.operation.span))
+        self.weight_gradients[layer] = results
+
     def _kept(self, flow: Flow) -> Value:
         return self._value(flow, self.again, self.forward)
-
-    def _global(self, layer: Layer) -> Local:
-        """The layer's tensors with their shards, for the types of weights."""
-        local = layer.view.local
-        results = tuple(reduced(flow.type) for flow in layer.results)
-        return Local(local.settings, tuple(flow.type for flow in layer.operands), results, local.first_use)
 
     def _gradient_type(self, layer: Layer, flow: Flow) -> TensorType:
         """The gradient of an operand has its type; behind the entry of a region it is a partial sum."""
@@ -222,7 +247,7 @@ class Tasks:
     def _memory(self) -> None:
         for layer in self.graph:
             kept = self.memory.kept[layer]
-            properties: dict[str, Attribute] = {"layer": StringAttr(layer.name), "facts": self.memory.facts(layer)}
+            properties: dict[str, Attribute] = {"layer": StringAttr(layer.name), "facts": self.memory.facts(layer, layer in self.copied)}
             if kept.dropped:
                 properties["dropped"] = ArrayAttr(tuple(map(StringAttr, kept.dropped)))
             operands = [self._value(flow, self.forward, {}) for flow in kept.flows]

@@ -12,7 +12,8 @@ from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
 
 COLLECTIVES = ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter")
-PHASES = ("forward", "recompute", "recommunication", "activation_gradient", "weight_gradient", "optimizer", "prefill", "decode")
+BACKWARD = ("activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
+PHASES = ("forward", "recompute", "recommunication", *BACKWARD, "prefill", "decode")
 
 
 def distributed(operations: list[Operation]) -> Found:

@@ -241,7 +241,7 @@ PRODUCTS = ("attention.query_key", "attention.probability_value")
 
 
 def _moved(step: Step) -> list[Work]:
-    return [work(o) for o in tasks(step) if isinstance(o.declaration, dist.Collective)]
+    return [work(o) for o in tasks(step, "forward", BACKWARD) if isinstance(o.declaration, dist.Collective)]
 
 
 for _label, _name, _values in (
@@ -256,6 +256,12 @@ for _label, _name, _values in (
     ("distribute-training.E15", "W_dW", lambda step: [operations(step, "weight_gradient")]),
 ):
     meaning(_label)(of_training(**{_name: _values}))
+
+
+@meaning("distribute-training.E16")
+def _() -> list[Meaning]:
+    step = training(communication="reduce_scatter_all_gather")
+    return [Meaning({**SIZES, "M_weights": total(work(o).msg for o in tasks(step, "gradient_reduction"))})]
 
 
 @meaning("distribute-training.E7")
@@ -476,7 +482,7 @@ def _() -> list[Meaning]:
 
 def collective(name: str) -> Meanings:
     """Each collective of the kind that training derives."""
-    found = [work(o) for step in steps() for o in tasks(step) if o.name == name]
+    found = [work(o) for step in steps() for o in tasks(step, "forward", BACKWARD) if o.name == name]
     return {"": [Meaning(works({"N": B * S * H, "t": t, "e": e}, ("", w))) for w in found]}
 
 

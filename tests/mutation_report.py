@@ -82,7 +82,9 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training_meaning.py": _TRAINING,
         "verifiers/training_memory.py": _TRAINING,
         "verifiers/training_names.py": _TRAINING,
+        "verifiers/training_borders.py": _TRAINING,
         "verifiers/training_needs.py": _TRAINING,
+        "verifiers/training_weights.py": _TRAINING,
     },
 }
 """The files of a group, and for each the test files that ought to notice a change, in the order in which they are run."""

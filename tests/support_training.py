@@ -21,7 +21,7 @@ from bpir.tools.report import Report, TaskRow
 
 BACKWARD = ("activation_gradient", "weight_gradient")
 REPEATED = ("recompute", "recommunication")
-PHASES = ("forward", *REPEATED, *BACKWARD, "optimizer")
+PHASES = ("forward", *REPEATED, *BACKWARD, "gradient_reduction", "optimizer")
 
 B, S, H, F, h, d, e, t, D = (sympy.Symbol(name, integer=True, positive=True) for name in "BSHFhdetD")
 """The symbols of `examples/transformer_block.bpir`, as sympy's."""

@@ -34,16 +34,6 @@ PENDING = {
     "workspace-hand-written-attention": "inference",
     "workspace-serial": "inference",
     "cache-order": "inference",
-    "kept-for-recompute": "training",
-    "one-fork": "training",
-    "one-gather": "training",
-    "fork-distinct": "training",
-    "checkpoint-unread": "training",
-    "axes-head-gradient": "training",
-    "gate-differential": "gate",
-    "gate-two-values-two-readers": "gate",
-    "gate-softmax-linear-linear": "gate",
-    "gate-undotted": "gate",
     "csv-memory": "tools",
 }
 """The cases that do not hold yet, and the part of the work that they belong to."""

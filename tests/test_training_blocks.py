@@ -98,7 +98,7 @@ def strategies(draw: Any, /, **fixed: object) -> dict[str, object]:
     chosen: dict[str, object] = {
         "tensor": draw(st.sampled_from(["t", "1", "2", "4"])),
         "communication": draw(st.sampled_from(["all_reduce", "reduce_scatter_all_gather"])),
-        "recompute": draw(st.sampled_from(["none", "attention", "full"])),
+        "recompute": draw(st.sampled_from(["none", "attention", "core_attention", "full"])),
         "fused_activation": draw(st.booleans()),
         "master_copy": draw(st.booleans()),
         **fixed,
@@ -133,7 +133,11 @@ def test_every_weight_and_every_input_has_a_gradient(drawing: Drawing, chosen: d
     for name in weighted:
         layer = name.removesuffix(".forward")
         gradients = tasks[f"{layer}.weight_gradient"].results
-        assert gradients and tasks[f"{layer}.optimizer"].operands == gradients
+        summed = tasks.get(f"{layer}.gradient_reduction")  # where ranks share tokens, each has a part of the sum
+        partial = [isinstance(value.type, TensorType) and value.type.unreduced == ("tensor",) for value in gradients]
+        assert gradients and partial == [summed is not None] * len(gradients)
+        assert summed is None or summed.operands == gradients
+        assert tasks[f"{layer}.optimizer"].operands == (gradients if summed is None else summed.results)
         elements = [value.type.elements for value in gradients if isinstance(value.type, TensorType)]
         assert len(elements) == len(gradients)
     arguments, returned = body.regions[0].blocks[0].arguments, body.body[-1].operands
@@ -169,7 +173,7 @@ def test_numbers_can_be_bound_at_any_level(drawing: Drawing, chosen: dict[str, o
 def test_without_recomputation_backward_multiplies_twice_what_forward_does(drawing: Drawing, chosen: dict[str, object]) -> None:
     step = derive(read(drawing.text()), chosen)
     assert same(step.sum("matmul", BACKWARD), 2 * step.sum("matmul", "forward"))
-    assert {task.phase for task in step.tasks} <= {"forward", "recommunication", *BACKWARD, "optimizer"}
+    assert {task.phase for task in step.tasks} <= {"forward", "recommunication", *BACKWARD, "gradient_reduction", "optimizer"}
 
 
 @few

@@ -77,6 +77,11 @@ def work_differences(chosen: dict[str, Any]) -> Table:
         for entry, exit in zip(ENTRIES, EXITS, strict=True):
             found[f"{entry}.forward", "read"] = found[f"{entry}.activation_gradient", "write"] = ("C9", rest)
             found[f"{exit}.forward", "write"] = found[f"{exit}.activation_gradient", "read"] = ("C9", rest)
+    if scattered:
+        for layer in ("attention.layer_norm", "mlp.layer_norm"):
+            summed = f"{layer}.gradient_reduction"
+            found[summed, "ops"] = ("C17", -2 * H * (t - 1) / t)
+            found[summed, "read"] = found[summed, "write"] = found[summed, "msg"] = ("C17", -2 * H * e)
     if chosen.get("recompute") == "full":
         for entry, exit in zip(ENTRIES, EXITS, strict=True):
             found[f"{exit}.recommunication", "ops"] = ("C6", -A * (t - 1) / t)
@@ -254,6 +259,6 @@ GATED = (
 def test_calculon_on_a_block_whose_input_is_also_read_outside_a_region(strategy: str) -> None:
     for text, names in ((BESIDE, ["mlp.side"]), (replaced(BESIDE, *GATED), ["mlp.side", "mlp.gate", "mlp.up"])):
         found = report(run(read(text), f"distribute-training{{{strategy} convention=calculon}}", "plan-training"))
-        entry = "mlp.input_collective" if "tensor=t" in strategy else "mlp.qkv_fork" if len(names) > 1 else "mlp.expand"
+        entry = "mlp.input_collective" if "tensor=t" in strategy else names[-1] if len(names) > 1 else "mlp.expand"  # one rank: one fork
         shared = {layer for layer, facts in found.layers.items() if facts.get("activation_reused")}
         assert shared == {*names, entry}, strategy

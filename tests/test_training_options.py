@@ -25,7 +25,7 @@ FIELDS: dict[str, list[dict[str, str]]] = {
     "pipeline": [{"pipeline": value} for value in ("p", "16")],
     "data": [{"data": value} for value in ("D", "8")],
     "communication": [{"communication": "all_reduce"}, GATHER],
-    "recompute": [{"recompute": value} for value in ("none", "attention", "full")],
+    "recompute": [{"recompute": value} for value in ("none", "attention", "core_attention", "full")],
     "all_gather_redo": [{**GATHER, "all_gather_redo": value} for value in ("true", "false")],
     "fused_activation": [{"fused_activation": value} for value in ("true", "false")],
     "optimizer_sharding": [{"data": "D", "optimizer_sharding": value} for value in ("true", "false")],
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]] = {
     "another kind of recomputation": (
         (),
         ("distribute-training{recompute=selective}",),
-        "option 'recompute' expects one of none, attention, full, found 'selective'",
+        "option 'recompute' expects one of none, attention, core_attention, full, found 'selective'",
     ),
 }
 

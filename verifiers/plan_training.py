@@ -27,7 +27,7 @@ class TrainingCheck(BlockCheck):
                 if layer not in by_layer:
                     by_layer[layer] = self.of(task, "constant", "persistent", weight_bytes(task))
                 self.weights[task] = by_layer[layer]
-            role = "gradient" if dist.text_of(task, "phase").endswith("gradient") else "activation"
+            role = "gradient" if "gradient" in dist.text_of(task, "phase") else "activation"
             chosen: dict[Value, list[Operation]] = {}
             for kind in ("output", role):
                 given = [value for value in task.results if (value in returned) == (kind == "output")]

@@ -101,7 +101,7 @@ class Training:
             self.findings.refuse("R15", block, f"the strategy contradicts itself: {contradiction}")
             return set()
         choices = _choices(strategy, degree, parallel)
-        convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices)
+        convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices, self.declared)
         given = candidates(self.source, "bind.workload", "training")
         if given and "workload" not in block.properties:
             names = " or ".join(f"@{symbol_of(o)}" for o in given)
@@ -160,20 +160,22 @@ def _shared(model: Operation, regions: Regions) -> list[Expr]:
 
 def _contradiction(strategy: Mapping[str, Attribute]) -> str:
     """Which of its choices exclude each other; empty if none do."""
-    words = {name: as_word(strategy.get(name)) for name in ("all_gather_redo", "communication", "recompute", "optimizer_sharding")}
+    names = ("all_gather_redo", "communication", "recompute", "optimizer_sharding", "convention")
+    words = {name: as_word(strategy.get(name)) for name in names}
     if words["all_gather_redo"] == "true" and words["communication"] != "reduce_scatter_all_gather":
         return "all_gather_redo gathers shards of the sequence again, and there are none"
     if words["all_gather_redo"] == "true" and words["recompute"] == "full":
         return "all_gather_redo keeps a shard, and recompute = full keeps none"
+    if words["recompute"] == "core_attention" and words["convention"] == "calculon":
+        return "Calculon does not repeat the product with V"
     if words["optimizer_sharding"] == "true" and as_expr(strategy.get("data")) is None:
         return "optimizer_sharding shards over data-parallel ranks, and nothing says how many"
     return ""
 
 
 def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) -> Choices:
-    def flag(name: str, default: bool = False) -> bool:
-        word = as_word(strategy.get(name))
-        return default if word is None else word == "true"
+    def flag(name: str) -> bool:
+        return as_word(strategy.get(name)) == "true"
 
     shards = as_expr(strategy.get("data")) if flag("optimizer_sharding") else None
     scattered = as_word(strategy.get("communication")) == "reduce_scatter_all_gather"
@@ -184,5 +186,5 @@ def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) ->
         as_word(strategy.get("recompute")) or "none",
         flag("all_gather_redo"),
         flag("fused_activation"),
-        flag("master_copy", True),
+        flag("master_copy") if "master_copy" in strategy else None,
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import attrs
 
 from bpir.dialects.dist import tasks as dist
@@ -13,7 +16,8 @@ PHASE_ORDER = {
     "recommunication": 1,
     "activation_gradient": 2,
     "weight_gradient": 2,
-    "optimizer": 3,
+    "gradient_reduction": 3,
+    "optimizer": 4,
 }
 
 Use = tuple[Operation, int]
@@ -37,18 +41,32 @@ class Meaning:
     mask: Operation | None = None
     again: bool = False
     uses: dict[Value, list[frozenset[Use]]] = attrs.field(factory=dict)
+    weight: Use | None = None
 
     def sums(self, value: Value, uses: frozenset[Use]) -> bool:
         """Whether it is the sum of the contributions of these uses of the value."""
         return uses in self.uses.get(value, ())
 
-    weight: Use | None = None
+
+def is_sum(operands: Sequence[Value], meanings: Sequence[Meaning], value: Value, uses: frozenset[Use]) -> bool:
+    """Whether the operands together are the contributions of these uses of a value, each use once.
+
+    An operand that stands twice stands for two contributions. Large ones are chosen first: the sum of a fork within is one.
+    """
+    left = Counter(operands)
+    parts = [(part, image) for image, meaning in dict(zip(operands, meanings, strict=True)).items() for part in meaning.uses.get(value, ())]
+    covered: set[Use] = set()
+    for part, image in sorted(parts, key=lambda choice: -len(choice[0])):
+        if left[image] and part <= uses and covered.isdisjoint(part):
+            left[image] -= 1
+            covered |= part
+    return covered == uses and not left.total()
 
 
 def phases_of(task: Operation) -> tuple[str, ...]:
     """The phases that a task of its kind can be of."""
     if isinstance(task.declaration, dist.Collective):
-        return ("forward", "recommunication", "activation_gradient")
+        return ("forward", "recommunication", "activation_gradient", "gradient_reduction")
     if dist.kind_of(task) in dist.TRAINING_KINDS:
         return ("activation_gradient",) if dist.kind_of(task) == "fork" else ("optimizer",)
     return ("forward", "recompute", "activation_gradient", "weight_gradient")

@@ -12,9 +12,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_block import BlockTrace
-
-Kept = tuple[Value | Operation, bool]
-"""A kept value (or a mask, as its dropout), and whether it lies whole inside a region."""
+from bpir.verifiers.training_needs import Kept
 
 
 class MemoryCheck:
@@ -27,6 +25,7 @@ class MemoryCheck:
         self.convention = trace.convention
         self.gathered: set[Value] = set()  # the values whose shard is charged to the collective that gathers it
         self.charged = self._charge()
+        self.stored_elsewhere = self._mixed()
 
     def run(self) -> None:
         """Judge every `dist.memory`, then their sums."""
@@ -54,27 +53,17 @@ class MemoryCheck:
     # --- what is kept
 
     def _charge(self) -> dict[Operation, list[Kept]]:
-        """Every value that a gradient reads, charged to its first reader in forward order; a shard that is gathered again is read by its
+        """Every value that must stay, charged to its first reader in forward order; a shard that is gathered again is read by its
         collective.
         """
-        choices = self.convention.choices
-        redo = choices.all_gather_redo and choices.sequence_parallel
         seen: set[Kept] = set()
         found: dict[Operation, list[Kept]] = {}
         for operation in self.trace.layers.values():
-            enters = self.trace.regions.enters(operation)
-            for value in operation.operands if enters and redo else ():
-                if (value, False) not in seen:
-                    seen.add((value, False))
-                    self.gathered.add(value)
-            mine = []
-            for need in self.needs.kept(operation):
-                whole = not isinstance(need, Operation) and enters and need in operation.operands
-                kept = (need, whole and self.trace.regions.sequence_parallel)
-                if kept not in seen:
-                    seen.add(kept)
-                    mine.append(kept)
-            found[operation] = mine
+            shards = [value for value in self.needs.shards(operation) if (value, False) not in seen]
+            self.gathered.update(shards)
+            seen.update((value, False) for value in shards)
+            found[operation] = [kept for kept in self.needs.kept(operation) if kept not in seen]
+            seen.update(found[operation])
         return found
 
     def _bytes(self, kept: Kept) -> Expr:
@@ -86,12 +75,6 @@ class MemoryCheck:
         if whole:
             return type.bytes
         return type.local(self.trace.mesh).bytes
-
-    def _again(self, kept: Kept) -> bool:
-        need, whole = kept
-        if isinstance(need, Operation):
-            return need in self.needs.recomputed
-        return self.needs.is_repeated(need, whole)
 
     # --- one layer
 
@@ -117,17 +100,21 @@ class MemoryCheck:
 
     def _dropped(self, operation: Operation, charged: list[Kept]) -> set[str]:
         dropped = set()
-        if charged and all(self._again(kept) for kept in charged):
+        if charged and all(map(self.needs.is_made_again, charged)):
             dropped.add("activation")
-        if operation in self.needs.recomputed and any(self._kept_elsewhere(v, operation) for v in operation.results):
+        summed = self.needs.collectives and self.trace.regions.contracts(operation)  # then the result of the collective is kept
+        if not summed and any((value, False) in self.stored_elsewhere for value in operation.results):
             dropped.add("output")
         return dropped
 
-    def _kept_elsewhere(self, value: Value, operation: Operation) -> bool:
-        """Whether a value is charged to another layer that stores something until backward."""
-        readers = dict.fromkeys(reader for reader, _ in self.needs.uses(value))
-        rows = [self.charged[r] for r in readers if r is not operation and r in self.charged]
-        return any((value, whole) in kept and not all(map(self._again, kept)) for kept in rows for whole in (False, True))
+    def _mixed(self) -> set[Kept]:
+        """What is made again, and charged to a layer that stores something else and does not make it itself."""
+        found: set[Kept] = set()
+        for operation, charged in self.charged.items():
+            if not all(map(self.needs.is_made_again, charged)):
+                again = [kept for kept in charged if self.needs.is_made_again(kept)]
+                found.update(k for k in again if k[0] is not operation and k[0] not in operation.results)
+        return found
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
         choices = self.convention.choices
@@ -135,7 +122,7 @@ class MemoryCheck:
             return {"activation", "reused"}
         if self.trace.regions.enters(operation) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
-        if choices.recompute in ("attention", "full") and operation in set(self.needs.attention()):
+        if choices.recompute in ("attention", "full") and operation in self.needs.attention:
             return {"activation"} if view.kind == "dropout" else {"output"}
         return set()
 
@@ -154,8 +141,11 @@ class MemoryCheck:
         value = self.trace.borders.get(layer)
         if view.kind == "input_collective" and value in self.gathered and value is not None:
             kept, needs = self._bytes((value, False)), [value]
+            dropped = {"activation"} if self.needs.is_made_again((value, False)) else set()
+        if view.kind == "output_collective" and value is not None and (value, False) in self.stored_elsewhere:
+            dropped = {"output"}
         if isinstance(self.convention, Calculon):
-            kept = self.convention.kept(view)
+            kept, dropped = self.convention.kept(view), set()
             again = choices.all_gather_redo or choices.recompute in ("attention", "full")
             if view.kind == "output_collective" or (layer in self.trace.entries and again):
                 dropped = {"activation"}
@@ -168,7 +158,12 @@ class MemoryCheck:
         """Whether what stands at the entry of a region has its value from a fork: the collective, or the fork where there is none."""
         value = self.trace.borders.get(layer)
         first = view.kind == "input_collective" or (layer in self.trace.entries and not self.trace.collectives)
-        return first and value is not None and len(self.needs.uses(value)) > len(self.needs.entering(value))
+        return first and value is not None and len(self.needs.uses(value)) > len(self.needs.projecting(value))
+
+    def _is_copy(self, layer: str, view: LayerView) -> bool:
+        """Whether the gradient behind a collective is gathered by another one, for both: then this one has no task, and writes nothing."""
+        scattered = self.trace.regions.sequence_parallel and not isinstance(self.convention, Calculon)
+        return scattered and view.kind == "output_collective" and (layer, "activation_gradient") not in self.trace.tasks
 
     def _compare(self, row: Operation, view: LayerView, kept: Expr, dropped: set[str]) -> None:
         layer = text_of(row, "layer")
@@ -182,7 +177,7 @@ class MemoryCheck:
             convention.output_bytes(view),
             convention.weight_gradient_bytes(view) if weighted else ZERO,
             convention.weight_gradient_unsharded_bytes(view) if weighted else ZERO,
-            convention.activation_gradient_bytes(view),
+            ZERO if self._is_copy(layer, view) else convention.activation_gradient_bytes(view),
             convention.optimizer_bytes(view) if weighted else ZERO,
         )
         self.findings.components("R14", row, "memory", f"of '{layer}'", facts, expected)
@@ -209,8 +204,13 @@ class MemoryCheck:
                 stored += [layer.activation] if "activation" not in dropped else []
                 stored += [-layer.output] if "output" in dropped else []
         full = self.convention.choices.recompute == "full"
-        inputs = [self.trace.expected(v) for v in self.trace.model.regions[0].blocks[0].arguments]
-        if not isinstance(self.convention, Calculon):
-            inputs = [type.local(self.trace.mesh) for type in inputs]
-        expected = Activations(total(working), ZERO if full else total(stored), total(t.bytes for t in inputs) if full else ZERO)
+        expected = Activations(total(working), ZERO if full else total(stored), self._checkpoint() if full else ZERO)
         self.findings.components("R14", found[0], "activations", "of the block", facts, expected)
+
+    def _checkpoint(self) -> Expr:
+        """What `full` keeps: of the block's inputs those that backward reads."""
+        if isinstance(self.convention, Calculon):
+            return total(self.trace.expected(v).bytes for v in self.trace.model.regions[0].blocks[0].arguments)
+        inputs: list[Kept] = [(value, False) for value in self.gathered]
+        inputs += [kept for charged in self.charged.values() for kept in charged]
+        return total(self._bytes(kept) for kept in inputs if not self.needs.is_made_again(kept))

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bpir.dialects.model.base import group_of, layer_of
 from bpir.ir.operation import Operation, Value
 
 
-def collective_names(operation: Operation, exit: bool) -> tuple[str, ...]:
-    """The names of the layer at the exit of the region that the operation ends, or at the entry of the one that it begins.
+def is_collective_of(name: str, operation: Operation, exit: bool) -> bool:
+    """Whether a layer can be the collective at the exit of the region that the operation ends, or at the entry of the one that it begins.
 
     `<group>.output_collective`, `<group>.input_collective`; with the name of the operation where the group has several.
     """
-    kind = "output_collective" if exit else "input_collective"
-    return (f"{group_of(layer_of(operation))}.{kind}", f"{layer_of(operation)}.{kind}")
+    part = "output_collective" if exit else "input_collective"
+    return _is_called(name, part, (group_of(layer_of(operation)), layer_of(operation)))
 
 
-def fork_names(value: Value, reader: Operation) -> tuple[str, ...]:
-    """The names of the fork of a value whose first reader is given: after its group, or after what makes the value."""
+def is_fork_of(name: str, value: Value, reader: Operation) -> bool:
+    """Whether a layer can be the fork of a value whose first reader is given: called after its group, or after what makes the value."""
     prefixes = [group_of(layer_of(reader)), layer_of(reader)]
     if isinstance(value.owner, Operation):
         prefixes.append(layer_of(value.owner))
-    return tuple(f"{prefix}.{kind}" for prefix in prefixes for kind in ("fork", "qkv_fork"))
+    return any(_is_called(name, part, prefixes) for part in ("fork", "qkv_fork"))
+
+
+def _is_called(name: str, part: str, prefixes: Iterable[str]) -> bool:
+    """Whether the name is a prefix with the part behind it; behind it again where the name was taken."""
+    suffix = "." + part
+    while name.endswith(suffix):
+        name = name.removesuffix(suffix)
+        if name in prefixes:
+            return True
+    return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import cached_property
 
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import Calculon, Standard
@@ -10,6 +11,8 @@ from bpir.dialects.model.sharding import Regions
 from bpir.ir.operation import Operation, Value
 
 Use = tuple[Operation, int]
+Kept = tuple[Value | Operation, bool]
+"""A kept value (or a mask, as its dropout), and whether it lies whole inside a region, gathered from the shards of the sequence."""
 
 
 class Needs:
@@ -20,22 +23,33 @@ class Needs:
         self.regions = regions
         self.choices = convention.choices
         self.calculon = isinstance(convention, Calculon)
+        self.collectives = regions.parallel and bool(regions.axes)
+        self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
         self._uses: dict[Value, set[Use]] = {}
         for operation in model.body:
             for index, value in enumerate(operation.operands):
                 self._uses.setdefault(value, set()).add((operation, index))
+        self.products: set[Operation] = set()  # attention's last ones, whose result is kept though they are repeated
         self.recomputed: set[Operation] = set()
-        self._gathered: set[Value] = set()
-        self._reduced: set[Value] = set()
-        self._repeat()
+        self.attention, behind = self._attention()
+        self.gathered_again: set[Value] = set()
+        self.reduced_again: set[Value] = set()
+        self._repeat(behind)
 
     def uses(self, value: Value) -> frozenset[Use]:
         """Every use of a value of the model, the block's return included."""
         return frozenset(self._uses.get(value, ()))
 
     def entering(self, value: Value) -> frozenset[Use]:
-        """The uses that enter a tensor-parallel region: their gradients are partial sums."""
+        """The uses that enter a tensor-parallel region of several ranks: their gradients are partial sums."""
+        return self.projecting(value) if self.collectives else frozenset()
+
+    def projecting(self, value: Value) -> frozenset[Use]:
+        """The uses that bring an axis in which ranks could share: the entries of regions, of one rank too."""
         return frozenset(use for use in self._uses.get(value, ()) if self.regions.enters(use[0]))
+
+    def enters(self, operation: Operation) -> bool:
+        return self.collectives and self.regions.enters(operation)
 
     @staticmethod
     def reads(operation: Operation, weight: bool) -> list[Value | Operation]:
@@ -51,84 +65,128 @@ class Needs:
                 found[(operation.operands if kind == "operand" else operation.results)[int(index)]] = None
         return list(found)
 
-    def kept(self, operation: Operation) -> list[Value | Operation]:
-        """Everything that the gradients of the operation read."""
-        return list(dict.fromkeys([*self.reads(operation, False), *self.reads(operation, True)]))
+    def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
+        """How the value lies on the mesh where the operation reads it."""
+        gathered = self.enters(operation) and self.regions.sequence_parallel and need in operation.operands
+        return need, gathered
+
+    def kept(self, operation: Operation) -> list[Kept]:
+        """Everything that must stay for the operation: what its gradients read; repeated, what it reads and nobody repeats."""
+        needs = [self.read_as(operation, need) for weight in (False, True) for need in self.reads(operation, weight)]
+        if operation in self.recomputed and not self.calculon:
+            needs += [k for k in (self.read_as(operation, v) for v in operation.operands) if not self.is_made_again(k)]
+        return list(dict.fromkeys(needs))
+
+    def shards(self, operation: Operation) -> list[Value]:
+        """The operands of which the shard must stay, for the collective that gathers it again before the operation."""
+        if not self.enters(operation) or not self.regions.sequence_parallel:
+            return []
+        if self.choices.all_gather_redo:
+            return list(dict.fromkeys(operation.operands))
+        again = [] if self.calculon else [v for v in dict.fromkeys(operation.operands) if v in self.gathered_again]
+        return [value for value in again if not self.is_made_again((value, False))]
+
+    # --- attention
+
+    def _attention(self) -> tuple[set[Operation], set[Operation]]:
+        """Scores, softmax and the dropout of its result; then the products that read them.
+
+        Of every softmax that a batched product feeds and that feeds one, with nothing but operations element by element between.
+        """
+        products = [o for o in self.operations if o.name == "model.batch_matmul"]
+        fed, feeding = _walk(products, self._readers), _walk(products, self._producers)
+        softmaxes = [o for o in self.operations if o.name == "model.softmax" and o in fed and o in feeding]
+        before, behind = _walk(softmaxes, self._producers), _walk(softmaxes, self._readers)
+        dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked") and o in feeding}
+        return {*softmaxes, *dropouts, *(o for o in products if o in before)}, {o for o in products if o in behind}
+
+    @staticmethod
+    def _producers(operation: Operation) -> list[Operation]:
+        return [value.owner for value in operation.operands if isinstance(value.owner, Operation)]
+
+    def _readers(self, operation: Operation) -> list[Operation]:
+        return [reader for value in operation.results for reader, _ in self.uses(value)]
 
     # --- what is made again
 
-    def _operations(self) -> list[Operation]:
-        return [o for o in self.model.body if isinstance(o.declaration, ModelOperation)]
-
-    def attention(self) -> Iterable[Operation]:
-        """Scores, softmax and the dropout of its result."""
-        for operation in self._operations():
-            if operation.name == "model.softmax":
-                yield operation
-                scores = operation.operands[0].owner
-                if isinstance(scores, Operation) and scores.name == "model.batch_matmul":
-                    yield scores
-                yield from (o for o, _ in self.uses(operation.results[0]) if o.name == "model.dropout")
-
-    def _repeat(self) -> None:
-        entered = {v for v in self._uses if self.entering(v)} if self.regions.parallel else set()
+    def _repeat(self, behind: set[Operation]) -> None:
+        entered = {v for v in self._uses if self.entering(v)}
         gathers = entered if self.regions.sequence_parallel else set()
-        if self.choices.recompute == "attention":
-            self.recomputed = set(self.attention())
+        if self.choices.recompute in ("attention", "core_attention"):
+            self.recomputed = set(self.attention)
+        if self.choices.recompute == "core_attention":
+            self.products = behind
+            self.recomputed |= behind
         if self.choices.all_gather_redo:
-            self._gathered = set(gathers)
+            self.gathered_again = set(gathers)
         elif self.calculon and self.choices.recompute == "attention":
-            self._gathered = {v for v in gathers if len(self.entering(v)) > 1}
-        if self.choices.recompute != "full":
-            return
-        if self.calculon:
-            self.recomputed = set(self._operations())
-            self._gathered = set(gathers)
-            if self.regions.parallel and self.regions.axes:
-                self._reduced = {v for o in self._operations() if self.regions.contracts(o) for v in o.results}
-            return
-        for operation in self._operations():
-            for need in self.kept(operation):
-                if isinstance(need, Operation):
-                    self._again(need)
-                else:
-                    self._make(need, need in operation.operands and self.regions.enters(operation))
+            self.gathered_again = {v for v in gathers if len(self.entering(v)) > 1}
+        if self.choices.recompute == "full":
+            self._everything(gathers)
 
-    def _make(self, value: Value, enters: bool) -> None:
-        """Everything on which a value depends, back to the block's arguments."""
-        stack = [(value, enters)]
+    def _everything(self, gathers: set[Value]) -> None:
+        if self.calculon:
+            self.recomputed = set(self.operations)
+            self.gathered_again = set(gathers)
+            if self.collectives:
+                self.reduced_again = {v for o in self.operations if self.regions.contracts(o) for v in o.results}
+            return
+        for operation in self.operations:
+            for weight in (False, True):
+                for need in self.reads(operation, weight):
+                    self._make(*self.read_as(operation, need))
+
+    def _make(self, need: Value | Operation, gathered: bool) -> None:
+        """Everything on which a value or a mask depends, back to the block's arguments."""
+        stack = [(need, gathered)]
         while stack:
             current, gathered = stack.pop()
-            if gathered and self.regions.sequence_parallel:
-                self._gathered.add(current)
-            owner = current.owner
+            owner = current if isinstance(current, Operation) else current.owner
+            if gathered and isinstance(current, Value):
+                self.gathered_again.add(current)
             if not isinstance(owner, Operation):
                 continue
-            if self.regions.contracts(owner) and self.regions.parallel:
-                self._reduced.add(current)
+            if isinstance(current, Value) and self.regions.contracts(owner) and self.regions.parallel:
+                self.reduced_again.add(current)
             if owner not in self.recomputed:
                 self.recomputed.add(owner)
-                stack.extend((operand, self.regions.enters(owner)) for operand in owner.operands)
+                stack.extend(self.read_as(owner, operand) for operand in owner.operands)
 
-    def _again(self, operation: Operation) -> None:
-        if operation not in self.recomputed:
-            self.recomputed.add(operation)
-            for operand in operation.operands:
-                self._make(operand, self.regions.enters(operation))
-
-    def is_repeated(self, value: Value, whole_type: bool) -> bool:
+    def is_made_again(self, kept: Kept) -> bool:
         """Whether backward makes the value again: gathers it, where it lies whole inside a region, or computes it."""
-        if whole_type:
-            return value in self._gathered
-        return isinstance(value.owner, Operation) and value.owner in self.recomputed
+        need, gathered = kept
+        if gathered:
+            return need in self.gathered_again
+        owner = need if isinstance(need, Operation) else need.owner
+        return isinstance(owner, Operation) and owner in self.recomputed and owner not in self.products
 
-    def is_gathered_again(self, value: Value) -> bool:
-        return value in self._gathered
-
-    def is_reduced_again(self, value: Value) -> bool:
-        return value in self._reduced
+    @cached_property
+    def unread(self) -> set[Operation]:
+        """What is repeated, and read by no gradient and nothing else that is repeated."""
+        reads = [self.read_as(o, need) for o in self.operations for weight in (False, True) for need in self.reads(o, weight)]
+        reads += [self.read_as(o, value) for o in self.recomputed for value in o.operands]
+        again = [need for need, _ in filter(self.is_made_again, reads)]
+        again += self.gathered_again | self.reduced_again
+        return self.recomputed.difference(need if isinstance(need, Operation) else need.owner for need in again)
 
     def repeated_collectives(self) -> list[Value]:
         """The values whose collective stands under recommunication, in the order of the model."""
         ordered = [*self.model.regions[0].blocks[0].arguments, *(v for o in self.model.body for v in o.results)]
-        return [v for v in ordered if v in self._gathered or v in self._reduced]
+        return [v for v in ordered if v in self.gathered_again or v in self.reduced_again]
+
+
+def _is(operation: Operation, trait: str) -> bool:
+    return bool(getattr(operation.declaration, trait, False))
+
+
+def _walk(start: list[Operation], next: Callable[[Operation], list[Operation]]) -> set[Operation]:
+    """What is reached through operations element by element, up to the first other operation on each way."""
+    found: set[Operation] = set()
+    stack = list(start)
+    while stack:
+        for operation in next(stack.pop()):
+            if operation not in found:
+                found.add(operation)
+                if _is(operation, "pointwise"):
+                    stack.append(operation)
+    return found

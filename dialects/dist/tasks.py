@@ -9,12 +9,12 @@ from bpir.dialects import model as model
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
 from bpir.dialects.dist.parts import CollectiveAxes, Components, MeshAxes
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work, settings_of
-from bpir.ir.attributes import ArrayAttr, StringAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import Body, Clause, EntryRegion, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
+from bpir.ir.syntax import Body, Clause, EntryRegion, Flag, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
 
 PHASES = (
     "forward",
@@ -22,6 +22,7 @@ PHASES = (
     "recommunication",
     "activation_gradient",
     "weight_gradient",
+    "gradient_reduction",
     "optimizer",
     "prefill",
     "decode",
@@ -105,7 +106,8 @@ class Compute(Task):
 
     `weights` counts the elements of weights on this rank; `matmul` is the part of the operations that matrix products do; `effects` says
     whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
-    `adam` (the update of a layer's weights), which has no result.
+    `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward reads nothing: the
+    product with V under `recompute = core_attention`, whose result is kept.
     """
 
     name = "dist.compute"
@@ -119,16 +121,19 @@ class Compute(Task):
         Clause("weights", (Body("weights", "bp_expr_body"),)),
         Clause("matmul", (Body("matmul", "bp_expr_body"),)),
         Clause("effects", (Words("effects"),)),
+        Flag("unread"),
         Components("work", "work", "bp_work_body"),
     )
     required = (*Task.required, "kind")
-    optional = ("weights", "matmul", "effects")
+    optional = ("weights", "matmul", "effects", "unread")
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
         kind = kind_of(operation)
         if rule_of(operation) is None and kind not in TRAINING_KINDS:
             report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, (*kinds(), *TRAINING_KINDS))}")
+        if "unread" in operation.properties and text_of(operation, "phase") != "recompute":
+            report.error(operation, "only a task of the phase recompute can be unread")
         for effect in strings(operation.properties.get("effects")):
             if effect not in ("read", "write"):
                 report.error(operation, f"unknown effect '{effect}', expected read or write")
@@ -147,7 +152,15 @@ class Collective(Task):
         if len(set(names)) != len(names):
             report.error(operation, f"'{self.name}' names a mesh axis twice")
             return
-        operand, result = operation.operands[0].type, operation.results[0].type
+        if len(operation.operands) != len(operation.results):
+            counts = f"{len(operation.operands)} operand(s) and {len(operation.results)} result(s)"
+            report.error(operation, f"'{self.name}' has one result for each operand, found {counts}")
+            return
+        for operand, result in zip(operation.operands, operation.results, strict=True):
+            self._verify_types(operation, operand.type, result.type, report)
+
+    def _verify_types(self, operation: Operation, operand: Attribute, result: Attribute, report: Report) -> None:
+        names = [axis for axes in axes_of(operation) for axis in axes]
         if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
             report.error(operation, f"'{self.name}' works on !bp.tensor values")
             return
@@ -168,12 +181,12 @@ class Collective(Task):
         raise NotImplementedError
 
 
-def _collective_syntax(*parts: Any) -> tuple[Any, ...]:
+def _collective_syntax(*parts: Any, most: int | None = 1) -> tuple[Any, ...]:
     return (
         Text("task"),
         *parts,
-        Operands(1, 1),
-        ResultTypes(maximum=1),
+        Operands(1, most),
+        ResultTypes(maximum=most),
         Clause("from", (Text("source"),), optional=False),
         Clause("phase", (Word("phase"),), optional=False, line=False),
         Components("work", "work", "bp_work_body"),
@@ -184,6 +197,7 @@ class AllReduce(Collective):
     r"""`%z = dist.all_reduce "attention.output_collective.decode" sum [{"tensor"}] %y : T`: every rank gets the sum.
 
     Each of `t` ranks reduces its `N/t` of `t` parts. Local traffic: read the operand, write the result; the message is the whole tensor.
+    Several operands, each with its result, are one message: the gradients of a layer's weights in the phase `gradient_reduction`.
 
     Equations (`N` logical elements, `t` ranks, `e` bytes an element):
 
@@ -195,7 +209,7 @@ class AllReduce(Collective):
     """
 
     name = "dist.all_reduce"
-    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes())
+    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes(), most=None)
     required = (*Collective.required, "reduction")
     reduces = True
 
@@ -386,7 +400,9 @@ def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
     for axis in names:
         if axis not in mesh:
             raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
-    return declaration.forward(part.operands[0], part.results[0], product(mesh[axis] for axis in names))
+    ranks = product(mesh[axis] for axis in names)
+    works = [declaration.forward(one, other, ranks) for one, other in zip(part.operands, part.results, strict=True)]
+    return Work(*(total(parts) for parts in zip(*(each.components for each in works), strict=True)))
 
 
 def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> Local:

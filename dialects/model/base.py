@@ -74,6 +74,7 @@ class ModelOperation(OperationDeclaration):
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
+    pointwise: ClassVar[bool] = False  # works element by element, without weights
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
     rank: ClassVar[int] = 0  # of all its operands and results, where it reads their dimensions by place
     fusible: ClassVar[bool] = False  # an activation function: `fused_activation` makes it move no bytes

@@ -6,6 +6,7 @@ its tasks costs and what the layer keeps in memory; which layers and tasks there
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
@@ -14,7 +15,8 @@ import attrs
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
 from bpir.ir.attributes import Interned
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expression import ZERO, Expr, constant, total
+from bpir.ir.relations import Facts
 
 
 @attrs.frozen
@@ -25,6 +27,8 @@ class Choices:
         ranks: the tensor-parallel degree `t`.
         shards: the optimizer shards `D`: the data-parallel degree if the optimizer is sharded, else 1.
         sequence_parallel: the token axis is sharded between tensor-parallel regions (Korthikanti et al. 2022, section 4.2.2).
+        recompute: `none`, `attention`, `core_attention` or `full`.
+        master_copy: whether the optimizer keeps an fp32 copy of the weights; None if the strategy does not say.
     """
 
     ranks: Expr
@@ -33,7 +37,7 @@ class Choices:
     recompute: str
     all_gather_redo: bool
     fused_activation: bool
-    master_copy: bool
+    master_copy: bool | None
 
 
 @attrs.frozen(eq=False)
@@ -45,12 +49,14 @@ class LayerView(metaclass=Interned):
         rule: the model operation, None for forks and collectives.
         local: the local operands and results of forward (for a fork its value; for a collective its operand and result).
         uses: of a fork, how many.
+        gradients: of a fork, how many distinct gradients its sum reads: two uses may have the same one.
     """
 
     kind: str
     rule: ModelOperation | None
     local: Local
     uses: int = 1
+    gradients: int = 1
 
     @property
     def operand(self) -> TensorType:
@@ -111,8 +117,9 @@ class Standard(Convention):
     name: ClassVar[str] = "standard"
     aliases_residual: ClassVar[bool] = True  # the gradient of a residual is a copy, without a task
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, facts: Facts | None = None) -> None:
         self.choices = choices
+        self.facts = facts if facts is not None else Facts()
 
     def _silent(self, view: LayerView) -> bool:
         """A fused activation moves no bytes in any phase; its operand stays kept."""
@@ -146,11 +153,12 @@ class Standard(Convention):
     def activation_gradient(self, view: LayerView) -> Work:
         """Reads what the operation's gradient needs and dY, writes dX; an alias (residual) has no work.
 
-        A fork sums `u` gradients: `(u-1)n` additions. A fork's gradients are summed before the reduction of the entry: one collective.
+        A fork sums `u` gradients: `(u-1)n` additions, and reads each distinct one once. A fork's gradients are summed before the
+        reduction of the entry: one collective.
         """
         if view.kind == "fork":
             size = view.operand
-            return work((view.uses - 1) * size.elements, view.uses * size.bytes, size.bytes)
+            return work((view.uses - 1) * size.elements, view.gradients * size.bytes, size.bytes)
         if view.rule is None:
             return self._collective(view, forward=False)
         if view.rule.residual and self.aliases_residual:
@@ -185,6 +193,11 @@ class Standard(Convention):
                 sizes.append(view.local.operands[int(index)].bytes)
         return total(sizes)
 
+    def copies(self, view: LayerView) -> bool:
+        """Whether the optimizer keeps an fp32 copy of the weights: as the strategy says, else unless they are known to be as wide."""
+        chosen = self.choices.master_copy
+        return not self.facts.at_least(view.element, constant(4)).proved if chosen is None else chosen
+
     def optimizer(self, view: LayerView) -> Work:
         """Adam (Kingma and Ba 2015) on `w/D` weights: 11 operations each, the fp32 state read and written (Rajbhandari et al. 2019).
 
@@ -192,13 +205,22 @@ class Standard(Convention):
         gradient, weight, m and v, `(8+2e)w/D`; write weight, m and v, `(8+e)w/D`.
         """
         share = view.weights / self.choices.shards
-        if self.choices.master_copy:
+        if self.copies(view):
             return work(11 * share, (view.element + 12) * share, (view.element + 12) * share)
         return work(11 * share, (2 * view.element + 8) * share, (view.element + 8) * share)
 
     def repeated(self, forward: Work) -> Work:
         """A collective repeated in backward costs what it cost in forward."""
         return forward
+
+    def gradient_reduction(self, weights: Iterable[TensorType]) -> Work:
+        """The all-reduce of the gradients of a layer's weights, of which each rank has a part: one message.
+
+        Args:
+            weights: the local tensors.
+        """
+        works = [reduction_work(type, type, self.choices.ranks) for type in weights]
+        return Work(*(total(parts) for parts in zip(*(each.components for each in works), strict=True)))
 
     # --- memory
 
@@ -215,7 +237,7 @@ class Standard(Convention):
 
     def optimizer_bytes(self, view: LayerView) -> Expr:
         """fp32 m and v, and the master copy if there is one: `12w/D` or `8w/D`."""
-        return (12 if self.choices.master_copy else 8) * view.weights / self.choices.shards
+        return (12 if self.copies(view) else 8) * view.weights / self.choices.shards
 
     def activation_gradient_bytes(self, view: LayerView) -> Expr:
         """What the activation-gradient task writes; nothing for an alias."""
@@ -247,6 +269,7 @@ class Calculon(Standard):
     - C14: recomputing attention drops what feeds Q, K and V; nothing makes it again, unless `all_gather_redo` says so.
     - C15: `full` repeats the last residual too; nothing in backward reads it.
     - C16: the checkpoint is the whole input; under sequence parallelism it is the shard.
+    - C17: the parts of the gradients of whole weights under sequence parallelism are summed for nothing; each sum is an all-reduce.
     """
 
     name: ClassVar[str] = "calculon"
@@ -275,10 +298,13 @@ class Calculon(Standard):
 
     def optimizer(self, view: LayerView) -> Work:
         share = view.weights / self.choices.shards
-        return work(11 * share, (12 if self.choices.master_copy else 8) * share)
+        return work(11 * share, (12 if self.copies(view) else 8) * share)
 
     def repeated(self, forward: Work) -> Work:
         return work(msg=forward.msg)
+
+    def gradient_reduction(self, weights: Iterable[TensorType]) -> Work:
+        return NO_WORK
 
     def kept(self, view: LayerView) -> Expr:
         """`A_l`: what Calculon counts as the activations of a layer: its inputs, whether or not another layer counts them too."""

@@ -31,6 +31,7 @@ class Counted(Elementwise):
     """`n` elements cost the table's factor each. Traffic: read each operand, write the result; the gradient reads dY too."""
 
     capabilities = ("elementwise",)
+    pointwise = True
     in_place = (0, 1)
 
     @property
@@ -176,6 +177,7 @@ class Softmax(Counted):
     name = "model.softmax"
     syntax = model_syntax()
     capabilities = ("softmax",)
+    pointwise = False
     tensors = "b s F* l -> b s F* l"
     needs_whole = "l"
     gradient_reads = ("result 0",)

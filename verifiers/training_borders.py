@@ -1,0 +1,172 @@
+"""Of one block of a distributed training module: the collectives at the borders of its regions, and the sums of its forks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.base import Local, layer_of
+from bpir.dialects.model.conventions import LayerView
+from bpir.dialects.model.decompose import origin_of
+from bpir.dialects.model.sharding import whole
+from bpir.ir.expression import ZERO
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.training_meaning import Meaning, Use, is_sum
+from bpir.verifiers.training_names import is_collective_of, is_fork_of
+
+if TYPE_CHECKING:
+    from bpir.verifiers.training_block import BlockTrace
+
+
+class Borders:
+    """Judges collectives and forks: what each changes, or sums, follows from what its operands stand for."""
+
+    def __init__(self, trace: BlockTrace) -> None:
+        self.trace = trace
+        self.findings = trace.findings
+        self.done: set[object] = set()  # borders and sums that have their task
+
+    # --- collectives
+
+    def collective(self, task: Operation, phase: str) -> None:
+        """A collective stands at a border of a region; it changes how a value lies on the mesh, never what it means.
+
+        A partial sum is reduced: behind a contraction in forward, behind the readers that enter a region in backward, once. A shard is
+        gathered: where a region is entered in forward, and where one was left in backward; what two values share is gathered for both.
+        """
+        if len(task.operands) != 1 or len(task.results) != 1:
+            self.findings.refuse("R5", task, f"'{dist.name_of(task)}' has {len(task.operands)} operands, and a border has one value")
+            return
+        trace = self.trace
+        meaning = trace.meanings.get(task.operands[0], Meaning())
+        operand, result = task.operands[0].type, task.results[0].type
+        backward, again = phase == "activation_gradient", phase == "recommunication"
+        if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
+            return
+        summed = bool(operand.unreduced)
+        exit = summed != backward
+        values = [v for v in (meaning.uses if backward else [meaning.value]) if v is not None]
+        values = [v for v in values if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
+        if not values or not trace.collectives:
+            what = "is at no border of a tensor-parallel region, or its border has one already"
+            self.findings.refuse("R5", task, f"the collective '{dist.name_of(task)}' {what}")
+            return
+        layer = trace.layer(task)
+        named = [v for v in values if is_collective_of(layer, self._border(v, exit), exit)]
+        value = (named or values)[0]
+        self.done.update((v, summed, phase) for v in (values if backward else [value]))
+        self._comes_from(task, self._border(value, exit), bool(named))
+        scattered = trace.regions.sequence_parallel
+        expected = ("dist.reduce_scatter" if scattered else "dist.all_reduce") if summed else "dist.all_gather"
+        trace.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
+        if task.name != expected:
+            self.findings.refuse("R5", task, f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected}")
+            return
+        if again:
+            self._again(task, value, summed, meaning)
+        trace.type(task, task.results[0], trace.expected(value) if summed else whole(trace.expected(value)))
+        sides = (result, operand) if backward else (operand, result)
+        local = Local((), (sides[0].local(trace.mesh),), (sides[1].local(trace.mesh),), (True,))
+        view = LayerView("output_collective" if exit else "input_collective", None, local)
+        trace.views.setdefault(layer, view)
+        trace.borders.setdefault(layer, value)
+        if summed:
+            trace.reduced.append(trace.expected(value))
+        work = trace.convention.activation_gradient(view) if backward else trace.convention.forward(view)
+        trace.work(task, trace.convention.repeated(work) if again else work)
+
+    def _again(self, task: Operation, value: Value, summed: bool, meaning: Meaning) -> None:
+        needs = self.trace.needs
+        if value not in (needs.reduced_again if summed else needs.gathered_again):
+            self.findings.refuse("R11", task, f"the collective '{dist.name_of(task)}' is repeated without need")
+        if meaning.again != (value.owner in needs.recomputed and value.owner not in needs.products):
+            self.findings.refuse("R12", task, "a repeated collective reads what is computed again, or what is kept if nothing is")
+
+    def _border(self, value: Value, exit: bool) -> Operation:
+        """The operation that ends a region with the value, or the first that begins one with it."""
+        if exit:
+            assert isinstance(value.owner, Operation)
+            return value.owner
+        return self._first(self.trace.needs.entering(value))
+
+    def _first(self, uses: Iterable[Use]) -> Operation:
+        return min((reader for reader, _ in uses), key=self.trace.place.__getitem__)
+
+    def _comes_from(self, task: Operation, operation: Operation, named: bool) -> None:
+        """Lineage of a fork or a collective: the layer that it is called after, and the operation of the file."""
+        if not named:
+            self.findings.refuse("R1", task, f"'{self.trace.layer(task)}' is not what belongs to '{layer_of(operation)}'")
+        self.trace.origin(task, operation)
+
+    def _at_border(self, meaning: Meaning, value: Value, summed: bool, backward: bool) -> bool:
+        """Whether a value may be reduced, or gathered, here."""
+        needs = self.trace.needs
+        leaves = isinstance(value.owner, Operation) and self.trace.regions.contracts(value.owner)
+        enters = bool(needs.entering(value))
+        if backward:
+            if summed:
+                return enters and meaning.sums(value, needs.entering(value))
+            return leaves and meaning.sums(value, needs.uses(value))
+        return leaves if summed else enters
+
+    # --- forks
+
+    def fork(self, task: Operation) -> None:
+        """A fork sums the gradients of a value's uses, all of them or those that enter a region, each once.
+
+        Values with the same readers can have the same sum: their forks may stand for each other, as long as there are as many.
+        """
+        sums = self._sums(task)
+        left = [found for found in sums if found not in self.done]
+        if not left:
+            self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
+            claimed = next(iter(self.trace.meanings.get(task.operands[0], Meaning()).uses), None) if task.operands else None
+            if claimed is not None and task.results:  # what it should be, so that its readers are judged by themselves
+                entering = self.trace.needs.entering(claimed)
+                self._result(task, [(claimed, entering if len(entering) > 1 else self.trace.needs.uses(claimed))], judged=False)
+            return
+        named = [found for found in sums if is_fork_of(self.trace.layer(task), found[0], self._first(found[1]))]
+        own = [found for found in named if dist.text_of(task, "source") == origin_of(self._first(found[1]))]
+        chosen = next((found for found in own if found in left), left[0])
+        self.done.add(chosen)
+        if len(task.results) != 1:
+            self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected 1")
+        if task.results:
+            self._comes_from(task, self._first((own or named or [chosen])[0][1]), bool(named))
+            self._result(task, [chosen, *(found for found in sums if found != chosen)])
+
+    def _sums(self, task: Operation) -> list[tuple[Value, frozenset[Use]]]:
+        """What the operands of the task are the sum of."""
+        meanings = [self.trace.meanings.get(v, Meaning()) for v in task.operands]
+        if len(meanings) < 2:
+            return []
+        found = []
+        for value in min((m.uses for m in meanings), key=len):
+            for uses in dict.fromkeys((self.trace.needs.entering(value), self.trace.needs.uses(value))):
+                if uses and is_sum(task.operands, meanings, value, uses):
+                    found.append((value, uses))
+        return found
+
+    def _result(self, task: Operation, sums: list[tuple[Value, frozenset[Use]]], judged: bool = True) -> None:
+        """Give the result its meaning, and judge its type; of a sum that is one, the work too."""
+        first = task.operands[0].type
+        for operand in task.operands:
+            if operand.type is not first:
+                self.findings.refuse("R10", task, "the gradients that a fork sums must lie on the mesh in the same way")
+        assert isinstance(first, TensorType)
+        trace = self.trace
+        trace.type(task, task.results[0], first)
+        for value, uses in sums:
+            trace.gradient(task.results[0], value, uses)
+        value, uses = sums[0]
+        part = first.local(trace.mesh)
+        local = Local((), (part,), (part,), (True,))
+        layer = trace.layer(task)
+        trace.views[layer] = LayerView("fork", None, local, len(task.operands), len(set(task.operands)))
+        trace.borders[layer] = value
+        if uses == trace.needs.projecting(value):
+            trace.entries.add(layer)
+        if judged:
+            trace.numbers(task, trace.convention.activation_gradient(trace.views[layer]), ZERO, ZERO)

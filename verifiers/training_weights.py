@@ -1,0 +1,107 @@
+"""Of one block of a distributed training module: the gradients of weights, their sum over the ranks, and the optimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, layer_of
+from bpir.dialects.model.sharding import partial, reduced
+from bpir.ir.expression import ZERO
+from bpir.ir.operation import Operation
+from bpir.verifiers.training_meaning import Meaning
+
+if TYPE_CHECKING:
+    from bpir.verifiers.training_block import BlockTrace
+
+
+class Weights:
+    """Judges the tasks of weights by the types of what they read.
+
+    A weight has no token axis. Where ranks share the tokens of an operation, the gradient of its weights is a partial sum on each, which
+    the phase `gradient_reduction` sums before the optimizer reads it.
+    """
+
+    def __init__(self, trace: BlockTrace) -> None:
+        self.trace = trace
+        self.findings = trace.findings
+
+    def gradient(self, task: Operation, operation: Operation) -> None:
+        """Judge a task of the phase `weight_gradient`."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        view = self.trace.views.get(layer_of(operation))
+        if view is None or self._forward(operation) is None:
+            return
+        if view.weights is ZERO:
+            self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
+            return
+        self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True))
+        types = self._types(operation)
+        expected = [partial(type) for type in types] if self.shares_tokens(operation) else types
+        if self.trace.results(task, expected):
+            self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
+
+    def reduction(self, task: Operation, operation: Operation) -> None:
+        """Judge a task of the phase `gradient_reduction`: one all-reduce of the gradients of a layer's weights."""
+        layer = layer_of(operation)
+        if layer not in self.trace.views or self._forward(operation) is None:
+            return
+        if not self.shares_tokens(operation):
+            self.findings.refuse("R9", task, f"the gradients of the weights of '{layer}' are complete on every rank")
+            return
+        if task.name != "dist.all_reduce":
+            self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected dist.all_reduce")
+            return
+        self._reads_gradients(task, operation, "the reduction")
+        types = self._types(operation)
+        if self.trace.results(task, types):
+            self.trace.reduced += types
+            self.trace.work(task, self.trace.convention.gradient_reduction(type.local(self.trace.mesh) for type in types))
+
+    def optimizer(self, task: Operation, operation: Operation) -> None:
+        """Judge a task of the phase `optimizer`."""
+        view = self.trace.views.get(layer_of(operation))
+        if view is None or self._forward(operation) is None:
+            return
+        self.trace.results(task, [])
+        if dist.kind_of(task) != "adam" or view.weights is ZERO:
+            self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
+        else:
+            self._reads_gradients(task, operation, "the optimizer")
+            for image in task.operands:
+                if isinstance(image.type, TensorType) and image.type.unreduced:
+                    self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' reads a partial sum, which no task reduces")
+        self.trace.numbers(task, self.trace.convention.optimizer(view), view.weights, ZERO, "R9")
+
+    def shares_tokens(self, operation: Operation) -> bool:
+        """Whether ranks share the tokens of what the operation reads: then each has a part of the sum that a weight's gradient is."""
+        forward = self._forward(operation)
+        types = [value.type for value in forward.operands] if forward is not None else []
+        shares = any(any(type.axes[:TOKEN_RANK]) for type in types if isinstance(type, TensorType))
+        return shares and self.trace.has_weights(layer_of(operation))
+
+    def _forward(self, operation: Operation) -> Operation | None:
+        """The layer's forward task, if it has the form of the operation; another rule refuses one that does not."""
+        rule = operation.declaration
+        task = self.trace.tasks.get((layer_of(operation), "forward"))
+        assert isinstance(rule, ModelOperation)
+        return task if task is not None and self.trace.view(task, operation, rule) is not None else None
+
+    def _reads_gradients(self, task: Operation, operation: Operation, who: str) -> None:
+        """It reads the gradient of each weight of the layer, in order."""
+        found = [self.trace.meanings.get(v, Meaning()).weight for v in task.operands]
+        if found != [(operation, index) for index in range(len(self._types(operation)))]:
+            self.findings.refuse("R9", task, f"{who} of '{layer_of(operation)}' does not read the gradients of its weights")
+
+    def _types(self, operation: Operation) -> list[TensorType]:
+        """The types of the weights, by the shards of what the layer reads and gives in forward."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        view, forward = self.trace.views[layer_of(operation)], self._forward(operation)
+        assert forward is not None  # its callers asked
+        values = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
+        tensors = tuple(reduced(t) for t in values if isinstance(t, TensorType))
+        count = len(operation.operands)
+        return list(rule.weight_types(Local(view.local.settings, tensors[:count], tensors[count:], view.local.first_use)))
