@@ -1,0 +1,206 @@
+"""Each property of each operation, and the rules that refuse a change of it: `python tests/property_table.py` prints the table.
+
+A property that a new operation declares gets a row by itself; without a rule that looks at it, the row is empty, and its test fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cache
+
+import attrs
+from corruption import Corruption, at
+from corruption_cases import Case, cases
+from corruption_general import change_expression, symbols_of, with_expression
+from corruption_judge import EQUIVALENT, WRONG, Verdict, judge
+from support import read, run
+
+from bpir import dialects
+from bpir.dialects.bind import Binding, field_attribute
+from bpir.dialects.bp import ExprAttr, expressions_in
+from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, dictionary
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
+from bpir.ir.expression import constant
+from bpir.ir.operation import Operation
+from bpir.ir.printer import print_module
+from bpir.verifiers.properties import expected
+
+LEVELS = ("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot")
+NAMED = "named in the verdict"
+HAND = """module @hand {
+  bp.symbols B, S, c, H, h, d, F, t, e where t | h, t | F
+  bind.workload @decode inference {phase = decode, context = c}
+  bind.strategy @tp {tensor = t}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %n = model.rms_norm "attention.norm" %x
+    %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [h x d], [h x d]
+    %K, %V = model.kv_append "attention.append" %k, %v context c
+    %s = model.batch_matmul "attention.scores" %q, %K transposed
+    %p = model.softmax "attention.softmax" %s
+    %o = model.batch_matmul "attention.values" %p, %V
+    %y = model.linear "attention.output_projection" %o : [H]
+    %r = model.add "attention.residual" %y, %x
+    %g = model.linear "mlp.gate" %r : [F]
+    %a = model.silu "mlp.silu" %g
+    %u = model.relu "mlp.relu" %g
+    %m = model.mul "mlp.multiply" %a, %u
+    %z = model.linear "mlp.contract" %m : [H]
+    model.return %z
+  }
+}
+"""
+"""The operations of a model that no example has."""
+CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 53, 57, 60)  # of `cases()`: each level, both kinds, bound to both kinds of target
+
+
+@attrs.frozen(eq=False)
+class Pair:
+    """A source, a valid target, and which of them is changed."""
+
+    source: Operation
+    target: Operation
+    side: str
+
+    @property
+    def changed(self) -> Operation:
+        return self.target if self.side == "target" else self.source
+
+
+@cache
+def corpus() -> tuple[Pair, ...]:
+    """Modules in which nearly all operations and properties stand."""
+    found = []
+    for case in (cases()[index] for index in CHOSEN):
+        assert isinstance(case, Case)
+        found.append(Pair(*case.modules(), case.side))
+    hand = read(HAND, "hand.bpir")
+    found.append(Pair(hand, read(print_module(run(hand, "distribute-inference")), "target.bpir"), "source"))
+    return tuple(found)
+
+
+def declared() -> list[tuple[str, str]]:
+    """Every property of every operation of ours; of bindings each field."""
+    for name in LEVELS:
+        dialects.load(name)
+    rows: list[tuple[str, str]] = []
+    for declaration in DECLARATIONS.values():
+        if declaration.name.partition(".")[0] in LEVELS:
+            rows += [(declaration.name, name) for name in expected(declaration) or {} if name != "fields"]
+            if isinstance(declaration, Binding):
+                rows += [(declaration.name, f"fields.{field.name}") for field in declaration.table]
+    return rows
+
+
+def rules_of(operation: str, name: str, tried: int = 20) -> tuple[list[str], list[Verdict]]:
+    """The rules that refuse changes of a property, of which so many are tried; and what was neither refused, nor the same, nor named."""
+    rules: dict[str, None] = {}
+    wrong: list[Verdict] = []
+    for pair, index, new in itertools.islice(_changes(operation, name), tried):
+        copy = _changed(pair.changed, index, name, new)
+        verdict = judge(pair.source, pair.target, copy, pair.side)
+        rules.update(dict.fromkeys(sorted(verdict.labels)))
+        if verdict.outcome == WRONG:
+            wrong.append(verdict)
+        elif verdict.outcome == EQUIVALENT and verdict.first != "under ":
+            rules[NAMED] = None
+    return list(rules), wrong
+
+
+def _changed(module: Operation, index: int, name: str, new: Attribute | None) -> Operation:
+    """A copy in which one operation says something else."""
+
+    def change(operation: Operation) -> None:
+        first, _, field = name.partition(".")
+        if field:
+            entries = dict(operation.properties[first].entries)  # type: ignore[attr-defined]
+            new_fields = {k: v for k, v in entries.items() if k != field} | ({field: new} if new is not None else {})
+            operation.properties[first] = dictionary(new_fields.items())
+        elif new is None:
+            operation.properties.pop(name)
+        else:
+            operation.properties[name] = new
+
+    return Corruption(name, "", at(index, change)).apply(module)
+
+
+def _changes(kind: str, name: str) -> Iterator[tuple[Pair, int, Attribute | None]]:
+    """Changes of a property, one of each operation that has it, then the next; where none has it, it is added."""
+    places = [(p, i, o) for p in corpus() for i, o in enumerate(p.changed.walk()) if o.name == kind]
+    holding = [(p, i, o, value) for p, i, o in places if (value := value_of(o, name)) is not None]
+    if holding:
+        told = [[(p, i, new) for new in _others(o, name, value, p.changed)] for p, i, o, value in holding[:4]]
+        for row in itertools.zip_longest(*told):
+            yield from (change for change in row if change is not None)
+    else:
+        for pair, index, operation in places:
+            yield from ((pair, index, new) for new in _additions(operation, name))
+
+
+def value_of(operation: Operation, name: str) -> Attribute | None:
+    first, _, field = name.partition(".")
+    value = operation.properties.get(first)
+    return dict(value.entries).get(field) if field and isinstance(value, DictAttr) else None if field else value
+
+
+def _additions(operation: Operation, name: str) -> Iterator[Attribute]:
+    """Values for a property that an operation does not have: what its field takes, or what others have under the name."""
+    if name.startswith("fields.") and isinstance(operation.declaration, Binding):
+        field = next(f for f in operation.declaration.table if f.name == name.partition(".")[2])
+        yield from (StringAttr(word) for word in field.choices)
+        if not field.choices:
+            yield from (field_attribute(field, constant(number), None) for number in (2, 7))
+        return
+    donors = (o.properties.get(name) for p in corpus() for o in p.changed.walk())
+    yield from itertools.islice(dict.fromkeys(value for value in donors if value is not None), 4)
+    yield from (UnitAttr(), ExprAttr(constant(3)))
+
+
+def _others(operation: Operation, name: str, value: Attribute, module: Operation) -> Iterator[Attribute | None]:
+    """Other values of a property, those that its kind of attribute allows; without it, if it may be left out."""
+    pool = [v for o in module.walk() if o.name == operation.name and (v := value_of(o, name)) is not None and v is not value]
+    yield from pool[:2]
+    if isinstance(value, StringAttr):
+        yield StringAttr(f"{value.value}x")
+    elif isinstance(value, IntegerAttr):
+        yield from (IntegerAttr(number, I64) for number in (value.value + 1, 2 * value.value, value.value // 2))
+    elif isinstance(value, SymbolRefAttr):
+        names = (o.properties.get("sym_name") for o in module.walk())
+        others = [v.value for v in names if isinstance(v, StringAttr) and v.value != value.root]
+        yield from (SymbolRefAttr((other,)) for other in others[:3])
+    elif isinstance(value, ArrayAttr) and not any(expressions_in(value)):
+        more = [v for array in pool if isinstance(array, ArrayAttr) for v in array.values if v not in value.values][:1]
+        if all(isinstance(v, SymbolRefAttr) for v in value.values):
+            more = [SymbolRefAttr((o.properties["sym_name"].text.strip('"'),)) for o in module.walk() if o.name == "plan.task"][:1]
+        listed = (value.values[::-1], value.values[1:], (*value.values, *more), (*value.values[:-1], *more))
+        yield from (ArrayAttr(values) for values in listed if values and values != value.values)
+        for index, inner in enumerate(value.values):
+            if isinstance(inner, ArrayAttr):
+                yield ArrayAttr((*value.values[:index], ArrayAttr((StringAttr("other"),)), *value.values[index + 1 :]))
+        if all(isinstance(v, IntegerAttr) for v in value.values):
+            yield ArrayAttr(tuple(IntegerAttr(v.value + 1, I64) for v in value.values if isinstance(v, IntegerAttr)))
+    elif isinstance(value, DictAttr):
+        for key, entry in value.entries:
+            yield dictionary((k, v) for k, v in value.entries if k != key)
+            if isinstance(entry, StringAttr):
+                yield dictionary((k, StringAttr("other") if k == key else v) for k, v in value.entries)
+    for place, expr in enumerate(expressions_in(value)):
+        for _, new in itertools.islice(change_expression(expr, symbols_of(list(module.walk()))), 3):
+            yield with_expression(value, place, new)
+    if name.startswith("fields.") or _optional(operation.declaration, name):
+        yield None
+
+
+def _optional(declaration: OperationDeclaration | None, name: str) -> bool:
+    return declaration is not None and name not in declaration.required
+
+
+def main() -> None:
+    """Print the table."""
+    for operation, name in declared():
+        rules, wrong = rules_of(operation, name)
+        print(f"{operation:26} {name:24} {', '.join(rules) or '-'}" + "".join(f"\n    {v.outcome}: {v.first}" for v in wrong))
+
+
+if __name__ == "__main__":
+    main()
