@@ -6,23 +6,23 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import TARGET, as_expr, fields_of, implementations_of, links_of
 from bpir.dialects.bp import symbol_table
-from bpir.dialects.concrete.contract import (
-    COMMAND_OF_KIND,
-    IMPLEMENTED,
-    aligned,
-    fingerprint,
-    implementation,
-    offsets,
-    plan_fingerprint,
-)
 from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ONE, Expr, constant
+from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Claim
+from bpir.verifiers.contract import (
+    COMMANDS,
+    OF_THE_TARGET,
+    alignment_of,
+    fingerprint_of,
+    implementation_of,
+    next_offset,
+    plan_fingerprint_of,
+)
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.rules import Findings
@@ -102,7 +102,7 @@ class Binding:
 
     def _command(self, task: Operation, command: Operation, buffers: Mapping[str, str]) -> None:
         name, there = symbol_of(command), note("the task is here", task.span)
-        wanted = COMMAND_OF_KIND.get(text_of(task, "kind"), "")
+        wanted = COMMANDS.get(text_of(task, "kind"), "")
         if kind_of(command) != wanted:
             self.findings.refuse("R3", command, f"@{name} is a {kind_of(command)}; its task needs a {wanted}", there)
         for field in ("operation", "phase"):
@@ -133,9 +133,9 @@ class Binding:
             self.findings.refuse(rule, command, f"@{symbol_of(command)} {verb} {ours}; its task {verb} {theirs}", there)
 
     def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
-        expected = implementation(task, self.implements) if wanted in IMPLEMENTED else None
+        expected = implementation_of(task, self.implements) if wanted in OF_THE_TARGET else None
         found = text_of(command, "implementation") or None
-        if found != expected or (wanted in IMPLEMENTED and expected is None):
+        if found != expected or (wanted in OF_THE_TARGET and expected is None):
             ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
             where = note("the target is here", self.machine.span)
             self.findings.refuse("R7", command, f"@{symbol_of(command)} has {ours}; the target gives its task {theirs}", where)
@@ -159,9 +159,9 @@ class Binding:
         regions = {reference_of(b, "region") for b in bound.values()}
         if len(regions) > 1:
             self.findings.refuse("R9", self.plan, f"the buffers lie in {len(regions)} regions; the contract has one")
-        wanted = [aligned(number_of(self.buffers[name], "alignment"), least) for name in bound]
-        places = offsets([expr_of(b, "size") for b in bound.values()], wanted)
-        for (name, buffer), alignment, offset in zip(bound.items(), wanted, places, strict=True):
+        wanted = [alignment_of(number_of(self.buffers[name], "alignment"), least) for name in bound]
+        offset = ZERO
+        for index, ((name, buffer), alignment) in enumerate(zip(bound.items(), wanted, strict=True)):
             source, label = self.buffers[name], symbol_of(buffer)
             there = note("the buffer of the plan is here", source.span)
             for field in ("role", "storage"):
@@ -174,6 +174,8 @@ class Binding:
                 message = f"the alignment of @{label} is {number_of(buffer, 'alignment')}; the contract gives max(16, r) = {alignment}"
                 self.findings.refuse("R11", buffer, message, there)
             self.findings.equal("R12", buffer, f"the offset of @{label}", expr_of(buffer, "offset"), offset, there)
+            if index + 1 < len(wanted):
+                offset = next_offset(offset, expr_of(buffer, "size"), alignment, wanted[index + 1])
 
     # --- machine
 
@@ -185,9 +187,9 @@ class Binding:
             message = f"the plan is bound to ABI revision {number_of(self.plan, 'abi')} of @{symbol_of(machine)}, which has {stated}"
             self.findings.refuse("R8", self.plan, message, where)
         for what, expected, place in (
-            ("source", plan_fingerprint(top_level(self.source)), next(iter(self.tasks.values()), None)),
-            ("target", fingerprint(machine), machine),
-            ("deployment", fingerprint(deployment), deployment),
+            ("source", plan_fingerprint_of(top_level(self.source)), next(iter(self.tasks.values()), None)),
+            ("target", fingerprint_of(machine), machine),
+            ("deployment", fingerprint_of(deployment), deployment),
         ):
             found = text_of(self.plan, f"{what}_fingerprint")
             if found != expected:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpir.dialects.bp import symbol_table
-from bpir.dialects.concrete.contract import rounded_up
 from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
@@ -16,6 +15,7 @@ from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import references
 from bpir.verifiers.capacity import verify_capacity
+from bpir.verifiers.contract import least_multiple
 from bpir.verifiers.rules import Findings
 
 _SYMBOLS = {
@@ -182,7 +182,7 @@ class _Structure:
             pair = (offset - begin, taken)
             end = begin + taken
             aligned = number_of(buffer, "alignment")
-            if pair not in apart and not any(offset is rounded_up(end, aligned << more) for more in range(_DOUBLINGS)):
+            if pair not in apart and not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
                 where = note(f"@{symbol_of(before)} ends at {end.text}", before.span)
                 self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
             if len(self.findings.diagnostics) == known:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import LayerMemory
-from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.plan import text_of
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.planning import BlockCheck
+from bpir.verifiers.sizes import local_bytes, weight_bytes
 
 
 class TrainingCheck(BlockCheck):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import Vector, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
+from bpir.dialects.dist.memory import workspace_bound
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import Resources, expr_of, names_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
@@ -19,6 +19,7 @@ from bpir.verifiers.claims import Claim
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.sizes import local_bytes, weight_bytes
 
 ALIGNMENT = 256
 """Bytes: the alignment that every allocator of accelerator memory gives (CUDA C++ Programming Guide, device memory accesses)."""

@@ -122,4 +122,3 @@ def _fault(relation: Relation, table: SymbolTable) -> str:
         except ExpressionError as problem:
             return f"has no value ({problem})"
     return "is false"
-

@@ -1,6 +1,6 @@
 """The contract of every binding, whatever the target: what a command is bound to, where a buffer lies, what a fingerprint covers.
 
-Passes and verifiers both ask it; neither holds a formula.
+The passes ask it; the gate states the same in its own words (`verifiers/contract.py`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says
 def _structure(operation: str, properties: tuple[tuple[str, Attribute], ...]) -> str:
     """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
 
-    Who writes and reads a buffer, the tasks say. It is asked by the pass and by the gate.
+    Who writes and reads a buffer, the tasks say.
     """
     said = [operation]
     for name, attribute in sorted(properties):

@@ -1,0 +1,94 @@
+"""The contract of every binding, as the gate states it: what a task is bound to, where a buffer lies, what a fingerprint covers.
+
+The passes have `dialects/concrete/contract.py`; a mistake there is no mistake here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from bpir.dialects.bp import Symbolic
+from bpir.dialects.plan import text_of
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, dictionary
+from bpir.ir.expression import Expr, ceildiv
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import references, strings
+
+COMMANDS = {"compute": "launch", "collective": "collective", "transfer": "transfer", "barrier": "barrier", "host": "host_call"}
+"""The kind of command that each kind of task is bound to."""
+
+OF_THE_TARGET = ("launch", "collective", "host_call")
+"""The commands that an implementation of the target runs; the others have none."""
+
+_LEFT_OUT = ("live", "producers", "consumers")
+"""What the fingerprint of a plan leaves out: the order of the tasks gives the one, the tasks say the others."""
+
+_IN_ORDER = ("ranks", "alternatives")
+"""The lists in which the order says something."""
+
+
+def alignment_of(buffer: int, target: int) -> int:
+    """`max(16, r)` bytes, with `r` the larger of what the buffer and what the target asks for."""
+    return max(16, buffer, target)
+
+
+def least_multiple(value: Expr, alignment: int) -> Expr:
+    """The smallest multiple of the alignment that is not below the value."""
+    return ceildiv(value, alignment) * alignment
+
+
+def next_offset(offset: Expr, size: Expr, before: int, alignment: int) -> Expr:
+    """Where the buffer begins that stands behind one at `offset` with its `size` and the alignment `before`.
+
+    If the alignment divides the one before, it divides that offset, too, and the size alone is rounded.
+    """
+    if before % alignment == 0:
+        return offset + least_multiple(size, alignment)
+    return least_multiple(offset + size, alignment)
+
+
+def implementation_of(task: Operation, implements: Mapping[str, str]) -> str | None:
+    """What of the target runs a task: what it has for the operation; else for the first alternative that it knows; else for the only
+    capability.
+    """
+    needed = strings(task.properties.get("requires"))
+    for key in (text_of(task, "operation"), *strings(task.properties.get("alternatives"))):
+        if key in implements:
+            return implements[key]
+    return implements.get(needed[0]) if len(needed) == 1 else None
+
+
+def fingerprint_of(operation: Operation) -> str:
+    """Of the operation's generic text."""
+    said = dictionary(operation.properties.items())
+    return _digest(f'"{operation.name}"() <{said.text}> : () -> ()')
+
+
+def plan_fingerprint_of(operations: Iterable[Operation]) -> str:
+    """Of the tasks and buffers of a plan, in any order: of what numbers for symbols leave as it is."""
+    known: dict[tuple[object, ...], str] = {}
+    texts = []
+    for operation in operations:
+        if operation.name in ("plan.buffer", "plan.task"):
+            key = (operation.name, *operation.properties.items())
+            if key not in known:
+                lines = [_line(name, value) for name, value in sorted(operation.properties.items()) if name not in _LEFT_OUT]
+                known[key] = "\n".join((operation.name, *(line for line in lines if line)))
+            texts.append(known[key])
+    return _digest("\n".join(sorted(texts)))
+
+
+def _line(name: str, value: Attribute) -> str:
+    """A property as a fingerprint has it: texts with their lengths, lists sorted where their order says nothing, no expressions."""
+    if isinstance(value, StringAttr):
+        return f"{name} {len(value.value)} {value.value}"
+    if isinstance(value, ArrayAttr):
+        listed = references(value) or tuple(v.text for v in value.values)
+        return f"{name} {listed if name in _IN_ORDER else tuple(sorted(listed))}"
+    return "" if isinstance(value, Symbolic) else f"{name} {value.text}"
+
+
+def _digest(text: str) -> str:
+    """The first 16 hexadecimal digits of SHA-256."""
+    return hashlib.sha256(text.encode("latin-1")).hexdigest()[:16]

@@ -1,0 +1,21 @@
+"""How many bytes values and weights take on one rank, as the gate states it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bpir.dialects.bp import TensorType, product
+from bpir.dialects.dist.tasks import weights_of
+from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.operation import Operation
+
+
+def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
+    """The bytes of one rank's parts of tensors: the local elements, each as wide as the type says."""
+    return total(product((*type.local_dims(mesh), type.element_bytes)) for type in types if isinstance(type, TensorType))
+
+
+def weight_bytes(task: Operation) -> Expr:
+    """The bytes of the weights of a task, which are of the element of what it reads first; 0 if it has none."""
+    first = next((value.type for value in task.operands), None)
+    return weights_of(task) * first.element_bytes if isinstance(first, TensorType) else ZERO
