@@ -92,18 +92,41 @@ def _excerpt(line: str, column: int, length: int, paint: str, reset: str) -> Ite
     if not line.strip():
         return
     first = max(0, column - 1 - _SHOWN_WIDTH // 2) if len(line) > _SHOWN_WIDTH else 0
-    shown = line[first : first + _SHOWN_WIDTH]
-    before = line[first : column - 1]
-    underline = max(1, min(length, len(shown) - len(before)))
-    yield "  " + printable(shown.replace("\t", " "))
-    yield "  " + " " * len(printable(before.replace("\t", " "))) + paint + "^" + "~" * (underline - 1) + reset
+    first, last = _whole(line, first), _whole(line, first + _SHOWN_WIDTH)
+    start = max(first, min(column - 1, last))
+    end = _whole(line, min(last, start + max(1, length)))
+    before, marked, after = (printable(text.replace("\t", " ")) for text in (line[first:start], line[start:end], line[end:last]))
+    yield f"  {before}{marked}{after}"
+    yield "  " + " " * _columns(before) + paint + "^" + "~" * (_columns(marked) - 1) + reset
+
+
+def _whole(line: str, offset: int) -> int:
+    """The offset, or the next one at which no UTF-8 sequence is cut."""
+    while 0 < offset < len(line) and 0x80 <= ord(line[offset]) < 0xC0 and ord(line[offset - 1]) >= 0x80:
+        offset += 1
+    return min(offset, len(line))
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: characters of East Asian scripts take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def printable(text: str) -> str:
-    """The text with bytes that are not printable shown as escapes; UTF-8 sequences are shown as the characters they are."""
-    with suppress(UnicodeEncodeError, UnicodeDecodeError):
-        text = text.encode("latin-1").decode("utf-8")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    """The text with what is not printable shown as escapes; UTF-8 sequences are shown as the characters they are."""
+    with suppress(UnicodeEncodeError):  # a message may hold characters beyond bytes
+        text = text.encode("latin-1").decode("utf-8", "surrogateescape")
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # a byte that is no part of a UTF-8 sequence
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def error(message: str, span: Span | None = None, *notes: Diagnostic, undecided: bool = False) -> Diagnostic:
@@ -132,8 +155,34 @@ def fail(message: str, span: Span | None = None, *notes: Diagnostic) -> Diagnost
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest known name, or nothing."""
+    """`; did you mean 'x'?` for the nearest known name that a slip could have made, or nothing."""
     from difflib import get_close_matches  # imported when a user errs, not at start-up
 
-    near = get_close_matches(name[:200], sorted(set(known)), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    name = name[:200]
+    found = get_close_matches(name, sorted(set(known)), n=8, cutoff=0.6)
+    near = next((other for other in found if _is_slip(name, other)), None)
+    return f"; did you mean '{near}'?" if near is not None else ""
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Whether few letters differ (a third at most), or one begins or ends the other; a common prefix does not count."""
+    (before, _, a), (others, _, b) = name.rpartition("."), other.rpartition(".")
+    if before != others or not (a and b):
+        a, b = name, other
+    if min(len(a), len(b)) >= 3 and (a.startswith(b) or b.startswith(a) or a.endswith(b) or b.endswith(a)):
+        return True
+    return _slips(a.lower(), b.lower()) <= (max(len(a), len(b)) + 2) // 3
+
+
+def _slips(a: str, b: str) -> int:
+    """How many letters must be put in, left out, replaced, or exchanged with the next one, to make one text of the other."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        earlier, before, row = before, row, [i + 1]
+        for j, y in enumerate(b):
+            cost = min(before[j] + (x != y), before[j + 1] + 1, row[j] + 1)
+            if i and j and x == b[j - 1] and a[i - 1] == y:
+                cost = min(cost, earlier[j - 1] + 1)
+            row.append(cost)
+    return row[-1]

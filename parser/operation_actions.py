@@ -7,7 +7,7 @@ from typing import Any
 
 from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type
 from bpir.ir.declaration import Draft, OperationDeclaration
-from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.diagnostic import DiagnosticError, fail, suggestion
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import unquoted
@@ -302,7 +302,15 @@ def _inferred(p: ParserState, op: Operation, declaration: OperationDeclaration) 
                 + (suggestion(forward.name, p.names.values) or ": a value is defined before it is used"),
                 p.span(forward.offset, forward.offset + len(forward.name)),
             )
-    return declaration.infer(op) or []
+    try:
+        return declaration.infer(op) or []
+    except DiagnosticError:
+        from bpir.parser.undeclared import undeclared_symbols
+
+        causes = undeclared_symbols(p, op)
+        if causes:
+            raise DiagnosticError(*causes) from None
+        raise
 
 
 def operand(p: ParserState, v: list[Any], start: int, end: int) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.dialect import DIALECTS
 from bpir.ir.operation import Operation
@@ -21,14 +23,14 @@ def verify(module: Operation) -> list[Diagnostic]:
     from bpir.verifiers.levels import level_of
 
     if found:
-        return found
+        return _with_causes(found, symbols.undeclared(module, operations, spoken(properties)))
     properties = spoken(properties)
     try:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
-    undeclared = symbols.verify(module, operations, properties)
-    found = [*placement.verify(module, operations), *(undeclared or counts.verify(module, operations, properties))]
+    unsound = symbols.verify(module, operations, properties)
+    found = [*placement.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]
     found.extend(forbidden.verify(module, operations, properties))
     if "dist" in dialects:
         from bpir.verifiers import dist
@@ -43,3 +45,10 @@ def verify(module: Operation) -> list[Diagnostic]:
 
         found.extend(concrete.verify(module))
     return found
+
+
+def _with_causes(found: list[Diagnostic], undeclared: list[Diagnostic]) -> list[Diagnostic]:
+    """The structural errors, with undeclared symbols in the place of those that speak of one: they only follow from it."""
+    names = {name for d in undeclared for name in re.findall(r"'(\w+)'", d.message, re.ASCII)[:1]}
+    others = [d for d in found if names.isdisjoint(re.findall(r"\w+", d.message, re.ASCII))]
+    return sorted([*others, *undeclared], key=lambda d: d.span.start if d.span is not None else -1)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table
+from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table, undeclared_symbol
 from bpir.ir.attributes import Attribute
-from bpir.ir.diagnostic import Diagnostic, Span, error, note, suggestion
+from bpir.ir.diagnostic import Diagnostic, Span, error, note
 from bpir.ir.dialect import dialect_of
 from bpir.ir.expression import ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import strings
 from bpir.verifiers.properties import Said
-
-_ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
 
 
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
@@ -24,11 +22,18 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
     R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
     for the bound numbers, and numbers are found that satisfy them all.
     """
+    if not any(dialect_of(name) is not None for name in {o.name for o in operations}):
+        return []
+    found = [*undeclared(module, operations, properties), *_declared_once(module)]
+    return found or list(_relations(module))
+
+
+def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+    """Each symbol that no declaration names (R1), once, where it stands first."""
     ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
     own = [o for o in operations if o.name in ours]
-    if not own:
-        return []
     found: list[Diagnostic] = []
+    shown: set[str] = set()
     table = symbol_table(module)
     declared = set(table.names)
     used = {attribute for operation, _, attribute in properties if operation.name in ours}
@@ -36,17 +41,15 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
     used.update(attribute for o in own if o.attributes or o.regions for attribute in _outside(o))
     faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
     for operation in own if faulty else [o for o in own if o.name == "bp.bind"]:
-        undeclared: dict[str, None] = {}
+        unknown: dict[str, None] = {}
         for attribute in (*operation.properties.values(), *_outside(operation)):
             if attribute in faulty:
-                undeclared.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
+                unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
         if operation.name == "bp.bind":
-            undeclared.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
-        for name in undeclared:
-            found.append(error(f"undeclared symbol '{name}'{_help(name, declared)} [bp.R1]", _place(operation, name)))
-    found.extend(_declared_once(module))
-    if not found:
-        found.extend(_relations(module))
+            unknown.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
+        for name in [name for name in unknown if name not in shown]:  # where it stands first: what follows says it again
+            shown.add(name)
+            found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
     return found
 
 
@@ -67,15 +70,6 @@ def _place(operation: Operation, name: str) -> Span | None:
     words = re.finditer(pattern, span.source.text[span.start : span.end], re.ASCII)
     found = next((word for word in words if word[1]), None)
     return Span(span.source, span.start + found.start(), span.start + found.end()) if found else span
-
-
-def _help(name: str, declared: set[str]) -> str:
-    parts = name.split("x")
-    if len(parts) > 1 and all(part in declared or part.isdigit() for part in parts):
-        return f": write '{' x '.join(parts)}' with blanks for {len(parts)} dimensions"
-    if _ELEMENT.fullmatch(name):
-        return ": an element is a width in bytes (e, 2) or a type such as bf16, f32, f8E4M3FN, i8"
-    return suggestion(name, declared) or ("; declare it with bp.symbols" if declared else ": the module has no bp.symbols")
 
 
 def _declared_once(module: Operation) -> Iterable[Diagnostic]:

@@ -21,7 +21,7 @@ from bpir.dialects.bp.attributes import (
 )
 from bpir.dialects.bp.grammar import vector_action
 from bpir.dialects.bp.operations import Assume, Bind, Bindings, Names, Relations, Symbols, bindings_attribute
-from bpir.dialects.bp.table import SymbolTable, bindings_of, relations_attribute, relations_of, symbol_table
+from bpir.dialects.bp.table import SymbolTable, bindings_of, relations_attribute, relations_of, symbol_table, undeclared_symbol
 from bpir.ir.dialect import Dialect, declare
 
 declare(Dialect("bp", starts=("bp_shape_body",)))
@@ -55,6 +55,7 @@ __all__ = [
     "shape_text",
     "symbol_table",
     "tensor",
+    "undeclared_symbol",
     "vector_action",
     "work",
 ]

@@ -150,7 +150,8 @@ class RelationAttr(Symbolic):
 
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]\d*")
+ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]\d*")
+"""The types of elements that are known by their names."""
 
 
 @attrs.frozen(eq=False)

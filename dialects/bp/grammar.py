@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bpir.dialects.bp.attributes import (
-    _ELEMENT,
+    ELEMENT,
     ExprAttr,
     RelationAttr,
     TensorType,
@@ -57,7 +57,7 @@ def _tensor_action(context: ParseContext, values: list[Any], span: Span) -> Tens
     if element.constant is not None and element.constant <= 0:
         raise fail(f"the width of an element must be a positive number of bytes, not {element.text}", span)
     kind: Expr | Type = element
-    if _ELEMENT.fullmatch(element.text):
+    if ELEMENT.fullmatch(element.text):
         kind = _builtin_element(element.text)
     axes = [axis for _, names in dims for axis in names] + list(unreduced)
     if len(set(axes)) != len(axes):

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp.attributes import IDENTIFIER, RelationAttr
+from bpir.dialects.bp.attributes import ELEMENT, IDENTIFIER, RelationAttr
 from bpir.ir.attributes import (
     I64,
     ArrayAttr,
@@ -113,6 +113,8 @@ class Symbols(OperationDeclaration):
         for name in strings(names):
             if not IDENTIFIER.fullmatch(name):
                 report.error(operation, f"'{name}' can't be a symbol: a symbol is a word of letters, digits and underscores")
+            if ELEMENT.fullmatch(name):
+                report.error(operation, f"'{name}' can't be a symbol: it is the type of an element")
             if name in seen:
                 report.error(operation, f"symbol '{name}' is declared twice")
             seen.add(name)

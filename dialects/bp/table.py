@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from bpir.ir.attributes import (
     DictAttr,
     IntegerAttr,
 )
+from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.syntax import strings
@@ -72,3 +74,17 @@ def bindings_of(operation: Operation) -> dict[str, int]:
 
 def relations_attribute(relations: Iterable[Relation]) -> ArrayAttr:
     return ArrayAttr(tuple(RelationAttr(r.kind, r.left, r.right) for r in relations))
+
+
+_ELEMENT = re.compile(r"(b?f|[tf]f|fp|float|half|u?int|[su]?i)[0-9]+\w*", re.ASCII)
+
+
+def undeclared_symbol(name: str, declared: set[str]) -> str:
+    """The message about a symbol that nothing declares, and what was meant, as far as that can be told."""
+    said = f"undeclared symbol '{name}'"
+    parts = name.split("x")
+    if len(parts) > 1 and all(part in declared or part.isdigit() for part in parts):
+        return f"{said}: write '{' x '.join(parts)}' with blanks for {len(parts)} dimensions"
+    if _ELEMENT.fullmatch(name):
+        return f"{said}: an element is a width in bytes (e, 2) or a type such as bf16, f32, f8E4M3FN, i8"
+    return said + (suggestion(name, declared) or ("; declare it with bp.symbols" if declared else ": the module has no bp.symbols"))
