@@ -1,4 +1,9 @@
-"""Effort is counted in steps, never in time, so that the same question always ends in the same way."""
+"""Effort is counted in steps, never in time, so that the same question always ends in the same way.
+
+Two counts are kept. An `Effort` is handed to a search. The arithmetic of expressions counts by itself, with `spend`: inside
+`limited` it ends with an error when the steps are spent. A tool allows its input a number of steps, and so many more a byte; a proof
+has its share of them. Outside of `limited`, arithmetic is not limited but by the bounds of each expression.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,10 @@ from contextlib import contextmanager
 
 import attrs
 
+from bpir.ir.expression_atoms import ExpressionError
+
+BASE = 800_000  # steps that a run of a tool may take, whatever it reads
+PER_BYTE = 8  # and so many more for each byte that it reads
 
 class Exhausted(Exception):
     """The steps that were allowed are spent: nothing is decided."""
@@ -40,3 +49,45 @@ class Effort:
                 raise
         finally:
             self.left = max(self.left, 0) + held
+
+
+class EffortError(ExpressionError):
+    """The steps that this input, or this proof, may take are spent."""
+
+    def __init__(self) -> None:
+        super().__init__("this is too much work: the expressions and relations are too many, or too large")
+
+
+_left: int | None = None
+
+
+def spend(steps: int) -> None:
+    """Account for steps of arithmetic.
+
+    Raises:
+        EffortError: more are spent than `limited` allows.
+    """
+    global _left
+    if _left is not None:
+        _left -= steps
+        if _left < 0:
+            raise EffortError
+
+
+@contextmanager
+def limited(steps: int) -> Iterator[None]:
+    """Arithmetic inside may take so many steps, of those that an outer `limited` has left."""
+    global _left
+    outer = _left
+    allowed = _left = steps if outer is None else max(min(steps, outer), 0)
+    try:
+        yield
+    finally:
+        _left = None if outer is None else outer - (allowed - _left)
+
+
+def allow(steps: int) -> None:
+    """So many more steps inside of `limited`."""
+    global _left
+    if _left is not None:
+        _left += steps

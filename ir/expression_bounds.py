@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import comb, prod
 
+from bpir.ir.effort import spend
 from bpir.ir.expression_atoms import Atom, Monomial, monomial
 from bpir.ir.expression_core import Coefficient, Expr, Terms
 from bpir.ir.expression_fraction import common_monomial
@@ -79,6 +80,7 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
         strict: whether to show that no value is zero either.
     """
     terms = expr.terms
+    spend(5 + len(terms))
     if expr.denominator is not None and not positive(expr.denominator):
         return False
     if all(c > 0 for c in terms.values()) and not strict:
@@ -100,8 +102,10 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
         corner = monomial({atom: n for atom, n in corner.factors if n < 0 or atom.positive or least[atom] > 0})
     if any(n < 0 and not (atom.positive or least[atom] > 0) for atom, n in corner.factors):
         return False
-    if sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms) > _SHIFTED_TERMS:
+    shifted_terms = sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms)
+    if shifted_terms > _SHIFTED_TERMS:
         return False
+    spend(8 * shifted_terms)
     shifted: dict[tuple[tuple[str, int], ...], Coefficient] = {}
     for m, c in terms.items():
         parts: list[tuple[tuple[tuple[str, int], ...], Coefficient]] = [((), c)]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import comb
 from typing import NoReturn
 
+from bpir.ir.effort import spend
 from bpir.ir.expression_atoms import (
     DIGITS,
     EXPONENT,
@@ -311,6 +312,7 @@ def intern(terms: Terms, denominator: Expr | None = None) -> Expr:
                 _check_coefficients(terms)
                 found = _SINGLES.setdefault(single, _create(terms, None))
             return found
+    spend(len(terms))
     key = frozenset(terms.items())
     found = _SUMS.get(key)
     if found is None:
@@ -364,6 +366,7 @@ def multiply(a: Terms, b: Terms) -> Terms:
 
 
 def _product_of_sums(a: Terms, b: Terms) -> Terms:
+    spend(len(a) * len(b))
     result: Terms = {}
     for m, c in a.items():
         for n, d in b.items():
@@ -395,6 +398,7 @@ def _power(terms: Terms, n: int) -> Terms:
         for _ in range(n - 1):
             result = _product_of_sums(result, terms)
         return result
+    spend(2 * comb(n + len(terms) - 1, len(terms) - 1))
     # (c*m + rest)**n = sum of comb(n, k) * (c*m)**k * rest**(n - k), one term after the other
     parts: list[tuple[int, Coefficient, Monomial]] = [(n, 1, UNIT)]
     *others, (m, c) = terms.items()

@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import gcd, lcm, prod
 from typing import Any
 
+from bpir.ir.effort import spend
 from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product, refuse
 from bpir.ir.expression_core import ZERO, Coefficient, Expr, Terms, clean, intern, multiply, normal
 
@@ -135,6 +136,8 @@ def _common_divisor(above: Terms, below: Terms) -> Terms:
     if size * bits * (1 + len(parts) // 4) > GCD_WORK:
         refuse("a fraction is too large to find its common factors", GCD_WORK, "coefficient bits")
 
+    spend(500 + size * bits * (1 + len(parts) // 4) // 10)
+
     from sympy.polys.domains import ZZ
     from sympy.polys.orderings import grlex
     from sympy.polys.rings import PolyRing
@@ -178,6 +181,7 @@ def divide(above: Terms, below: Terms, exact: bool = False) -> tuple[Terms, Term
     if len(above) > steps:
         return {}, above
     while rest:
+        spend(len(rest) + len(below))
         first = leading(rest)
         factor = product(first, inverted)
         if any(n < 0 for _, n in factor.factors):

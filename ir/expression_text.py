@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import lcm
 from typing import TYPE_CHECKING
 
+from bpir.ir.effort import spend
 from bpir.ir.expression_atoms import SIZE, Atom, Monomial, monomial, product, refuse
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def render(expr: Expr) -> str:
     """
     if expr.size > 10 * SIZE:
         refuse("the expression is too large to print", 10 * SIZE, "factors")
+    spend(expr.size)
     if expr.denominator is None:
         return _sum(expr.terms)
     return _fraction(expr.terms, expr.denominator.terms)

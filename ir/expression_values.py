@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from bpir.ir.effort import spend
 from bpir.ir.expression import OPPOSITE, extremum, rounded
 from bpir.ir.expression_atoms import Atom, ExpressionError, monomial, refuse
 from bpir.ir.expression_core import Coefficient, Expr, Terms, clean, intern, multiply, normal, total
@@ -29,6 +30,7 @@ def evaluate(expr: Expr, values: Mapping[str, int], known: dict[Atom, Coefficien
 
 def _evaluate_terms(terms: Terms, values: Mapping[str, int], known: dict[Atom, Coefficient]) -> Coefficient:
     # Terms with the same denominator are added as integers; a Fraction is built once a denominator.
+    spend(2 + len(terms))
     sums: dict[Coefficient, Coefficient] = {}
     for m, above in terms.items():
         below: Coefficient = 1
@@ -106,6 +108,7 @@ class Substitution:
         return result
 
     def _polynomial(self, terms: Terms) -> Expr:
+        spend(2 + sum([1 + len(m.factors) for m in terms]))
         sums: Terms = {}
         fractions: list[Expr] = []
         for m, c in terms.items():

@@ -11,6 +11,7 @@ symbols (positive integers that satisfy all relations and bindings); a refutatio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from operator import ge, gt
@@ -18,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from bpir.ir.effort import EffortError, limited
 from bpir.ir.expression import ONE, Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral
@@ -32,6 +34,7 @@ from bpir.ir.relations_witness import candidates, find_point, find_witness, roun
 from bpir.ir.satisfiability import Answer, decide
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
+_PROOF = 200_000  # steps of arithmetic that one proof, or one search for a witness, may take
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
 KINDS = ("equal", "divides", "greater")
 _SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
@@ -237,8 +240,9 @@ class Facts:
 
     def _simplified(self, expr: Expr) -> Expr:
         try:
-            return simplify(self._system, expr)
-        except ExpressionError:  # a step exceeds a bound
+            with limited(_PROOF):
+                return simplify(self._system, expr)
+        except ExpressionError:  # a step exceeds a bound, or it is too much work
             return expr
 
     @staticmethod
@@ -249,8 +253,12 @@ class Facts:
             return expr
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
+        if not self.searching:
+            return None
         names = sorted({name for expr in exprs for name in expr.symbols})
-        return find_witness(self._system, self.relations, names, false_at, limit, self._steps(*exprs)) if self.searching else None
+        with suppress(EffortError), limited(_PROOF):
+            return find_witness(self._system, self.relations, names, false_at, limit, self._steps(*exprs))
+        return None
 
     def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
         """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
@@ -294,9 +302,10 @@ class Facts:
 
 
 def _shows(proof: Callable[[], bool]) -> bool:
-    """Whether the proof succeeds; a case that divides by zero or exceeds a bound proves nothing."""
+    """Whether the proof succeeds; a case that divides by zero, exceeds a bound or is too much work proves nothing."""
     try:
-        return proof()
+        with limited(_PROOF):
+            return proof()
     except ExpressionError:
         return False
 

@@ -7,12 +7,14 @@ against the relations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
 
+from bpir.ir.effort import EffortError, limited, spend
 from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
 from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom
 from bpir.ir.expression_bounds import integral, positive
@@ -22,6 +24,9 @@ from bpir.ir.expression_values import Substitution
 
 if TYPE_CHECKING:
     from bpir.ir.relations import Relation
+
+_STEPS = 200_000  # of arithmetic that orienting relations may take
+_FACTORS = 20  # of a divisor that a symbol becomes a multiple of
 
 
 @attrs.frozen(eq=False)
@@ -61,44 +66,63 @@ class _Contradiction(Exception):
     pass
 
 
+@contextmanager
+def _leaving_out() -> Iterator[None]:
+    """What exceeds a bound of expressions is not used; too much work ends all."""
+    try:
+        yield
+    except EffortError:
+        raise
+    except ExpressionError:
+        pass
+
+
 class _Solver:
     def __init__(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
         self._values: dict[str, Expr] = {}
         self._origins: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._mentioning: dict[str, dict[str, None]] = {}  # symbol: those whose values mention it
         self._whole: dict[Expr, bool] = {}  # and whether it is positive: `2 | c - S` says nothing of the sign
         self._lower: dict[Atom, int] = {}
         self._larger: dict[str, Expr] = {}
         self._bounds: dict[Expr, None] = {}
         contradiction = None
         try:
-            for name, number in bindings.items():
-                self._eliminate(name, constant(number), f"{name} = {number}", ())
-            self._equalities([r for r in relations if r.kind == "equal"])
-            for relation in relations:
-                if relation.kind == "divides":
-                    self._divides(relation)
-            for relation in relations:
-                if relation.kind == "greater":
-                    self._greater(relation)
-            self._check_values()
+            # What is too large, or too much, is left out: the parametrisation then covers more.
+            with suppress(ExpressionError), limited(_STEPS):
+                self._orient(relations, bindings)
+            with suppress(ExpressionError), limited(_STEPS):
+                self._check_values()
         except _Contradiction as error:
             contradiction = str(error)
-        except ExpressionError as error:  # a denominator became zero, or a value too large
-            contradiction = f"the relations cannot be solved: {error}"
         bounds = [*self._bounds, *(fact - 1 for fact, is_positive in self._whole.items() if is_positive)]
         self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction)
+
+    def _orient(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
+        for name, number in bindings.items():
+            self._values[name], self._origins[name] = constant(number), (f"{name} = {number}", ())
+        self._equalities([r for r in relations if r.kind == "equal"])
+        for kind, orient in (("divides", self._divides), ("greater", self._greater)):
+            for relation in relations:
+                if relation.kind == kind:
+                    with _leaving_out():
+                        spend(10)
+                        orient(relation)
 
     def _apply(self, expr: Expr) -> Expr:
         return expr.substitute(self._values)
 
     def _eliminate(self, name: str, value: Expr, origin: str, mentioned: tuple[str, ...]) -> None:
         step = Substitution({name: value})
-        self._values = {key: step.apply(old) for key, old in self._values.items()}
-        whole = self._whole
+        changed = {key: step.apply(self._values[key]) for key in self._mentioning.get(name, ())}
+        facts = [(step.apply(fact) if name in fact.symbols else fact, is_positive) for fact, is_positive in self._whole.items()]
         self._whole = {}
-        for fact, is_positive in whole.items():
-            self._integer(step.apply(fact), is_positive)
-        self._values[name] = value
+        for fact, is_positive in facts:
+            self._integer(fact, is_positive)
+        for key, new in (*changed.items(), (name, value)):
+            self._values[key] = new
+            for other in new.symbols:
+                self._mentioning.setdefault(other, {})[key] = None
         self._origins[name] = (origin, mentioned)
 
     def _integer(self, fact: Expr, is_positive: bool) -> None:
@@ -110,20 +134,27 @@ class _Solver:
         for lone in (True, False):
             rest = []
             for relation in pending:
-                left, right = self._apply(relation.left), self._apply(relation.right)
-                difference = left - right
-                if difference is ZERO:
-                    continue
-                if difference.constant is not None:
-                    raise _Contradiction(f"{relation.text} cannot hold")
-                found = self._lone(left, right) if lone else _linear(difference)
-                if found is None:
-                    rest.append(relation)
-                    continue
-                name, value = found
-                mentioned = tuple(s for s in (*relation.left.symbols, *relation.right.symbols) if s != name)
-                self._eliminate(name, value, relation.text, mentioned)
+                with _leaving_out():
+                    spend(10)
+                    if not self._equality(relation, lone):
+                        rest.append(relation)
             pending = rest
+
+    def _equality(self, relation: Relation, lone: bool) -> bool:
+        """Whether the equality is used, or says nothing."""
+        left, right = self._apply(relation.left), self._apply(relation.right)
+        difference = left - right
+        if difference is ZERO:
+            return True
+        if difference.constant is not None:
+            raise _Contradiction(f"{relation.text} cannot hold")
+        found = self._lone(left, right) if lone else _linear(difference)
+        if found is None:
+            return False
+        name, value = found
+        mentioned = tuple(s for s in (*relation.left.symbols, *relation.right.symbols) if s != name)
+        self._eliminate(name, value, relation.text, mentioned)
+        return True
 
     @staticmethod
     def _lone(left: Expr, right: Expr) -> tuple[str, Expr] | None:
@@ -142,7 +173,7 @@ class _Solver:
                 raise _Contradiction(f"{relation.text} cannot hold")
             return
         name = _symbol_name(multiple)
-        if name is None or name in divisor.symbols or not (integral(divisor) and positive(divisor)):
+        if name is None or divisor.size > _FACTORS or name in divisor.symbols or not (integral(divisor) and positive(divisor)):
             if not integral(quotient):
                 self._integer(quotient, positive(multiple) and positive(divisor))
             return

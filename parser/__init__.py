@@ -20,9 +20,11 @@ def parse_module(source: Source, *, allow_unregistered: bool = False) -> Operati
         DiagnosticError: the text is not in the language; each diagnostic has a place.
     """
     from bpir.ir.declaration import DECLARATIONS
+    from bpir.ir.effort import PER_BYTE, allow
     from bpir.ir.operation import Block, Operation, Region
     from bpir.parser.entry import parse
 
+    allow(PER_BYTE * len(source.text))
     operations, metadata = parse(source, "module", allow_unregistered)
     if len(operations) == 1 and operations[0].name == "builtin.module":
         root: Operation = operations[0]

@@ -26,7 +26,6 @@ CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())
 INPUTS = sorted(path for path in FOLDER.iterdir() if path.name != "cases.json")
 
 PENDING = {
-    "time-maxes": "relations",
     "ranks-symbolic": "inference",
     "ranks-two-strategies": "inference",
     "workspace-parallel": "inference",

@@ -58,7 +58,10 @@ class Tool:
             if arguments.flag("version"):
                 write_output(f"{self.name} {_version()}\n", None)
                 return 0
-            return self.body(arguments)
+            from bpir.ir.effort import BASE, limited
+
+            with limited(BASE):
+                return self.body(arguments)
         except UsageError as failure:
             _complain(f"{self.name}: {failure}\nusage: {self.usage}\nTry '{self.name} --help'.\n")
             return 2

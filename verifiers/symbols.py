@@ -103,9 +103,8 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
         return
     answer = table.facts.satisfied
     if answer.witness is None:
-        last = next((r for r in (*reversed(table.assumptions), *reversed(table.relations)) if r in answer.relations), None)
-        place = next((o.span for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and last in relations_of(o)), None)
-        yield error(f"{answer.text(table.bindings)} [bp.R4]", place)
+        own = [o for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and set(answer.relations) & set(relations_of(o))]
+        yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
 
 
 def _fault(relation: Relation, table: SymbolTable) -> str:

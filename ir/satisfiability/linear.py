@@ -16,6 +16,7 @@ from bpir.ir.satisfiability.propagation import Propagator
 _ROWS = 90  # rows that multiplying may lead to
 _MONOMIALS = 45
 _BITS = 1_000  # of coefficients: larger ones are not worth the effort
+_DEGREE = 30  # of monomials, on average
 _TERMS = 6  # terms of a row that is multiplied
 
 Monomial = tuple[int, ...]  # variables, sorted, as often as they are a factor
@@ -31,8 +32,13 @@ def polynomials(propagator: Propagator) -> Iterator[tuple[Polynomial, bool]]:
             return (v,)
         return tuple(sorted(w for factor, n in definitions[v].factors for w in expanded(factor) * n))
 
+    degrees = {v: sum(n for _, n in c.factors) for v, c in definitions.items()}
     for constraint in propagator.constraints:
-        propagator.effort.spend(4 * len(constraint.variables))
+        if sum(degrees.get(v, 1) for v in constraint.variables) > _DEGREE * len(constraint.variables):
+            continue
+        if isinstance(constraint, Product) and sum(n for _, n in constraint.factors) > _DEGREE:
+            continue
+        propagator.effort.spend(4 * sum(degrees.get(v, 1) for v in constraint.variables))
         if isinstance(constraint, Linear):
             yield _sum([((), constraint.constant), *((expanded(v), c) for c, v in constraint.terms)]), constraint.equality
         elif isinstance(constraint, Product):

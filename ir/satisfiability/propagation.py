@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from heapq import heappop, heappush
 from math import comb, gcd
 
 from bpir.ir.effort import Effort
@@ -10,6 +10,7 @@ from bpir.ir.satisfiability.constraints import Constraint, Extreme, Linear, Prob
 from bpir.ir.satisfiability.domains import BITS, Domains, Empty
 
 _ROUNDS = 12  # times that a run looks at one constraint: bounds that grow without end stop there
+_EXPANDED = 8  # exponents up to which a power is expanded: (r + m*k)**n is r**n modulo m, and often modulo more
 Bounds = tuple[int | None, int | None]
 
 
@@ -44,12 +45,17 @@ class Propagator:
             Exhausted: the effort is spent.
         """
         changed = self.domains.changed
-        queue = deque(range(len(self.constraints)) if everything else dict.fromkeys(i for v in changed for i in self._watchers[v]))
-        waiting = set(queue)
+        waiting = set(range(len(self.constraints)) if everything else (i for v in changed for i in self._watchers[v]))
         changed.clear()
         looked: dict[int, int] = {}
-        while queue:
-            index = queue.popleft()
+        # In rounds, forwards and backwards in turn: a chain is done in two, in whichever order it is declared.
+        sign = 1
+        queue, later = sorted(waiting), list[int]()
+        while queue or later:
+            if not queue:
+                sign = -sign
+                queue, later = sorted(sign * i for i in later), []
+            index = sign * heappop(queue)
             waiting.discard(index)
             times = looked[index] = looked.get(index, 0) + 1
             if times > _ROUNDS:
@@ -59,6 +65,8 @@ class Propagator:
             if isinstance(constraint, Linear):
                 self._linear(constraint)
             elif isinstance(constraint, Product):
+                if any(n > _EXPANDED for _, n in constraint.factors):
+                    self.effort.spend(100)  # numbers of many digits
                 self._product(constraint)
             else:
                 self._extreme(constraint)
@@ -66,7 +74,10 @@ class Propagator:
                 for i in self._watchers[v]:
                     if i not in waiting:
                         waiting.add(i)
-                        queue.append(i)
+                        if sign * i > sign * index:
+                            heappush(queue, sign * i)
+                        else:
+                            later.append(i)
             changed.clear()
 
     # Linear forms
@@ -206,8 +217,9 @@ class Propagator:
                 return
             # (r + m*k)**n = r**n modulo the other terms of its expansion
             power = r**n
-            step = 0
-            if m:
+            step = m
+            if m and n <= _EXPANDED:
+                step = 0
                 for k in range(1, n + 1):
                     step = gcd(step, comb(n, k) * r ** (n - k) * m**k)
                     if step == 1:
