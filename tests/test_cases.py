@@ -33,7 +33,6 @@ PENDING = {
     "workspace-hand-written-attention": "inference",
     "workspace-serial": "inference",
     "cache-order": "inference",
-    "csv-memory": "tools",
 }
 """The cases that do not hold yet, and the part of the work that they belong to."""
 

@@ -116,7 +116,9 @@ def test_a_wide_table_becomes_one_value_a_line() -> None:
     ],
 )
 def test_csv_is_exact_and_rectangular(by: str, names: list[str]) -> None:
-    rows = list(csv.reader(io.StringIO(render_csv(tables(REPORT, by)))))
+    work, memory = render_csv(tables(REPORT, by)).split("\n\n")
+    assert memory.splitlines() == ["memory,bytes", *(f"{name},{value.text}" for name, value in REPORT.memory.items())]
+    rows = list(csv.reader(io.StringIO(work)))
     assert [row[0] for row in rows[1:]] == names
     assert {len(row) for row in rows} == {len(rows[0])}
     assert rows[0][-4:] == ["ops", "read", "write", "msg"]

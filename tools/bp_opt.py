@@ -41,14 +41,18 @@ OPTIONS = [
         help="if a pass fails, write its input and command there",
     ),
     Option("list-passes", help="show the passes, their levels and options"),
+    Option("list-operations", help="show the operations of our dialects, one line each"),
     Option("show-dialects", help="show the dialects"),
     Option("explain", value="NAME", help="show what a pass, an operation, an equation or a rule says"),
 ]
 
 
+_LISTS = ("list-passes", "list-operations", "show-dialects")
+
+
 def body(arguments: Arguments) -> int:
     """Answer a question about the tool, or process the input."""
-    if arguments.flag("list-passes") or arguments.flag("show-dialects") or arguments.value("explain") is not None:
+    if any(map(arguments.flag, _LISTS)) or arguments.value("explain") is not None:
         write_output(_answer(arguments).encode().decode("latin-1"), arguments.value("o"))  # formulas are UTF-8
         return 0
     path = only_file(arguments)
@@ -77,6 +81,8 @@ def _answer(arguments: Arguments) -> str:
 
     if arguments.flag("list-passes"):
         return listing.list_passes()
+    if arguments.flag("list-operations"):
+        return listing.list_operations()
     if arguments.flag("show-dialects"):
         return listing.show_dialects()
     from bpir.tools.explain import explain

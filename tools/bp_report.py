@@ -102,10 +102,12 @@ def _rendered(found: Report, form: str, by: str) -> str:
     if form == "json":
         from bpir.tools.report_json import render_json
 
-        return render_json(found)
-    from bpir.tools.report_text import render_csv, render_markdown, render_table, tables
+        return render_json(found, by)
+    from bpir.tools.report_text import numbers_table, render_csv, render_markdown, render_table, tables
 
-    return {"table": render_table, "markdown": render_markdown, "csv": render_csv}[form](tables(found, by))
+    if form == "csv":
+        return render_csv([*tables(found, by), *numbers_table(found)])
+    return {"table": render_table, "markdown": render_markdown}[form](tables(found, by))
 
 
 TOOL = Tool(

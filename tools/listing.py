@@ -36,6 +36,21 @@ def show_dialects() -> str:
     return "Available Dialects: " + ", ".join(_dialects()) + "\n"
 
 
+def list_operations() -> str:
+    """One line an operation of ours: its name, and the first sentence of its documentation."""
+    from bpir.tools.documentation import operations
+
+    found = operations()
+    width = max(map(len, found))
+    return "".join(f"{name:<{width}}  {_first_line(documented.summary)}\n" for name, documented in found.items())
+
+
+def _first_line(summary: str) -> str:
+    from bpir.tools.explain import readable
+
+    return readable(" ".join(summary.split("\n\n", 1)[0].split()))
+
+
 def documentation(cls: type[Pass]) -> str:
     """The docstring of the class itself, without its indentation."""
     return inspect.cleandoc(cls.__dict__.get("__doc__") or "(not documented)")

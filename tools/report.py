@@ -49,6 +49,7 @@ class Report:
         memory: bytes by name, such as `weights` and `kv_cache`.
         layers: facts by layer, such as `weight_bytes` and `activation_stored`.
         parameters: numbers of elements by name of the weight; only at level `model`.
+        numbers: what has been put in for symbols.
     """
 
     module: str
@@ -57,6 +58,7 @@ class Report:
     memory: Mapping[str, Expr] = attrs.field(factory=dict)
     layers: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
     parameters: Mapping[str, Expr] = attrs.field(factory=dict)
+    numbers: Mapping[str, Expr] = attrs.field(factory=dict)
 
     def bound(self, values: Mapping[str, Expr]) -> Report:
         """The report with expressions in place of symbols."""
@@ -74,6 +76,7 @@ class Report:
             exprs(self.memory),
             {layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},
             exprs(self.parameters),
+            {**self.numbers, **values},
         )
 
     def symbols(self) -> set[str]:

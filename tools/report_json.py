@@ -9,15 +9,19 @@ from bpir.ir.expression import Expr
 from bpir.tools.report import Fact, Report, TaskRow, Work, grouped, summed, with_total
 
 
-def render_json(report: Report) -> str:
-    """The whole report; see `design/tools.md` for the keys."""
+def render_json(report: Report, by: str = "task") -> str:
+    """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers) or not at all (`total`: no phases)."""
     document: dict[str, Any] = {"module": report.module, "level": report.level}
     if report.level == "model":
         document["parameters"] = {name: number(value) for name, value in with_total(report.parameters).items()}
     else:
-        document["tasks"] = [_task(task) for task in report.tasks]
-        document["layers"] = _layers(report)
+        if by == "task":
+            document["tasks"] = [_task(task) for task in report.tasks]
+        if by in ("task", "layer"):
+            document["layers"] = _layers(report)
         document["totals"] = _totals(report)
+        if by == "total":
+            del document["totals"]["by_phase"]
         document["memory"] = {name: number(value) for name, value in report.memory.items()}
     return json.dumps(document, indent=1) + "\n"
 

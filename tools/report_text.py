@@ -104,12 +104,21 @@ def _escaped(text: str, value: bool) -> str:
 
 
 def render_csv(shown: Sequence[Table]) -> str:
-    """The first table, exact and without thousands separators: a CSV file holds one."""
+    """The tables, exact and without thousands separators; an empty line stands between them."""
+    return "\n".join(map(_csv, shown))
+
+
+def _csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(shown[0].head)
-    writer.writerows([str(cell) for cell in row] for row in shown[0].rows)
+    writer.writerow(table.head)
+    writer.writerows([str(cell) for cell in row] for row in table.rows)
     return out.getvalue()
+
+
+def numbers_table(report: Report) -> list[Table]:
+    """What has been put in for symbols; no table if that is nothing."""
+    return [_named("symbol", "number", dict(sorted(report.numbers.items())))] if report.numbers else []
 
 
 def _readable(cell: str | Expr) -> str:
