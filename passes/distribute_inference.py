@@ -14,7 +14,7 @@ from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of, token_axes
-from bpir.dialects.model.sharding import TENSOR, lone_symbol, shardable_axes, sharded
+from bpir.dialects.model.sharding import TENSOR, sharded
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
@@ -24,6 +24,8 @@ from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
+from bpir.passes.late_sums import late_sums
+from bpir.passes.placement import axes_in, lone_symbol, placement, shared_axes
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
 from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
@@ -87,24 +89,24 @@ class DistributeTransformerInferencePass(Derivation):
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
+        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        axes = shared_axes(models) if parallel else ()
         blocks = []
-        for operation in top_level(expand(module)):
-            if operation.name == "model.block":
-                phase = phase_of(operation, workload.fields)
-                axes = shardable_axes(operation) if parallel else ()
-                if parallel:
-                    refuse_unsharded(operation, axes, degree, table)
-                for axis in axes:
-                    assumptions.require_divides(degree, symbol(axis), operation.span)
-                properties: dict[str, Attribute] = {
-                    "sym_name": operation.properties["sym_name"],
-                    "source": operation.properties["sym_name"],
-                    "mesh": SymbolRefAttr(("mesh",)),
-                    "workload": workload.reference,
-                    "strategy": strategy.reference,
-                }
-                body = _Distribution(phase, axes, mesh, assumptions).block(operation)
-                blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
+        for operation in models:
+            phase = phase_of(operation, workload.fields)
+            if parallel:
+                refuse_unsharded(operation, axes, degree, table)
+            for axis in axes_in(operation, axes):
+                assumptions.require_divides(degree, symbol(axis), operation.span)
+            properties: dict[str, Attribute] = {
+                "sym_name": operation.properties["sym_name"],
+                "source": operation.properties["sym_name"],
+                "mesh": SymbolRefAttr(("mesh",)),
+                "workload": workload.reference,
+                "strategy": strategy.reference,
+            }
+            body = _Distribution(phase, axes, mesh, assumptions).block(operation)
+            blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
         sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
@@ -114,6 +116,7 @@ class DistributeTransformerInferencePass(Derivation):
                 *inputs.inputs_of(module, workload, strategy),
                 *assumptions.operations(),
                 build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                *placement(axes, strategy.operation.span),
                 *blocks,
             ],
         )
@@ -124,12 +127,13 @@ class DistributeTransformerInferencePass(Derivation):
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
         found = unheeded_in_inference(strategy, self, table.facts)
-        for operation in top_level(expand(module)):
-            if operation.name == "model.block":
-                if not table.facts.equal(degree, ONE).proved:
-                    found += whole_weights(operation, shardable_axes(operation), degree, table)
-                found += dead_operations(operation)
-                found += attention_without_cache(operation, token_axes(operation, workload.fields)[1])
+        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        axes = shared_axes(models)
+        for operation in models:
+            if not table.facts.equal(degree, ONE).proved:
+                found += whole_weights(operation, axes, degree, table)
+            found += dead_operations(operation)
+            found += attention_without_cache(operation, token_axes(operation, workload.fields)[1])
         return found
 
 
@@ -144,11 +148,13 @@ class _Distribution:
         self.values: dict[Value, Value] = {}
         self.out = Block()
         self.names: set[str] = set()
+        self.late: set[Value] = set()
         self.inputs: dict[Value, frozenset[Value]] = {}  # the arguments of the block that a value depends on
         self.caches: dict[tuple[Value, ...], list[Value]] = {}  # the visible K and V, by the new ones in the model
 
     def block(self, source: Operation) -> Block:
         self.names = {layer_of(operation) for operation in source.body}
+        self.late = late_sums(source, self.axes, inference=True)
         for argument in source.regions[0].blocks[0].arguments:
             self.values[argument] = Value(self._type(argument), name=argument.name)
             self.inputs[argument] = frozenset((argument,))
@@ -185,13 +191,14 @@ class _Distribution:
             self._plain(operation, declaration, operands)
 
     def _plain(self, operation: Operation, declaration: ModelOperation, operands: list[Value]) -> None:
-        summed = declaration.contracted(operation)
-        partial = any(lone_symbol(dim) in self.axes for dim in summed)
+        late = any(isinstance(v.type, TensorType) and v.type.unreduced for v in operands)
+        partial = late or any(lone_symbol(dim) in self.axes for dim in declaration.contracted(operation))
         results = [self._type(v) for v in operation.results]
         if partial:
             results = [TensorType(t.dims, t.axes, t.element, (TENSOR,)) for t in results]
         task = self._compute(operation, layer_of(operation), operands, results)
-        self._bind(operation, [self._all_reduce(operation, v) for v in task.results] if partial else task.results)
+        values = zip(operation.results, task.results, strict=True)
+        self._bind(operation, [self._all_reduce(operation, v) if partial and of not in self.late else v for of, v in values])
 
     def _bind(self, operation: Operation, values: list[Value]) -> None:
         self.values.update(zip(operation.results, values, strict=True))

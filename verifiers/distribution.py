@@ -1,8 +1,10 @@
-"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R13."""
+"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R14."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+
+import attrs
 
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
@@ -10,8 +12,6 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import Phase, phase_of
-from bpir.dialects.model.sharding import shardable_axes, sharded
 from bpir.dialects.plan import expr_of, symbol_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
@@ -24,9 +24,12 @@ from bpir.ir.verdict import Answer
 from bpir.verifiers.choices import verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.partial_sums import PartialSums
+from bpir.verifiers.placed_axes import verify_placement
 from bpir.verifiers.rules import Findings, shares
+from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
+from bpir.verifiers.workload import UnreadableWorkload, inference_sizes
 
-AXIS = "tensor"
 OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "context"), "bind.strategy": ("tensor",)}
 """The fields of bindings that are options of the pass, and may be overridden."""
 
@@ -38,7 +41,8 @@ class Distribution:
     images of the source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one
     collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
     phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
-    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number, not negative, for every admissible binding.
+    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number, not negative, for every admissible binding;
+    R14 the placement can be computed, and no further axis of a weight could be sharded.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -52,6 +56,7 @@ class Distribution:
         )
         self.declared = declared.facts
         self.relations = declared.relations
+        self.placements: dict[bool, Placed | None] = {}
 
     def verify(self) -> list[Diagnostic]:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
@@ -70,7 +75,7 @@ class Distribution:
                 self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
             seen[name] = block
             overridable |= verify_choice(self.findings, "R9", self.source, self.target, block, "inference", OPTIONS)
-            assumable |= self._block(models[name], block)
+            assumable |= self._block(models[name], block, list(models.values()))
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
@@ -81,14 +86,18 @@ class Distribution:
         verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
-    def _block(self, model: Operation, block: Operation) -> set[Relation]:
+    def _block(self, model: Operation, block: Operation, models: list[Operation]) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
         workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
         strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R10", self.target, block, strategy)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
-        axes = shardable_axes(model) if parallel else ()
+        placed = self._placement(models, parallel)
+        if placed is None:
+            return set()
+        own = {name for operation in model.body for name in axes_of(operation)}
+        axes = [name for name in placed.axes if name in own]
         allowed: set[Relation] = set()
         if degree is not None and parallel:
             allowed = {Relation("greater", degree, ONE), *(Relation("divides", degree, symbol(axis)) for axis in axes)}
@@ -97,13 +106,13 @@ class Distribution:
                 self.findings.refuse("R9", block, "the block names no bind.workload of the module")
             return allowed
         try:
-            phase = phase_of(model, workload)
-        except DiagnosticError as wrong:
-            self.findings.refuse("R8", block, wrong.diagnostics[0].message)
+            phase = Phase(*inference_sizes(model, workload))
+        except UnreadableWorkload as wrong:
+            self.findings.refuse("R8", block, str(wrong))
             return allowed
         shards = [Statement(degree, "|", symbol(axis)) for axis in axes]
         divided = [statement.decide(self.findings.facts) for statement in shards]
-        check = _BlockCheck(self.findings, model, block, phase, axes, mesh)
+        check = _BlockCheck(self.findings, model, block, phase, placed, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
         allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
         for axis, statement, verdict in zip(axes, shards, divided, strict=True):
@@ -127,6 +136,25 @@ class Distribution:
             )
         return allowed
 
+    def _placement(self, models: list[Operation], parallel: bool) -> Placed | None:
+        """The placement, judged once."""
+        if parallel not in self.placements:
+            self.placements[parallel] = verify_placement(self.findings, "R14", self.target, models, parallel)
+        return self.placements[parallel]
+
+
+@attrs.frozen
+class Phase:
+    """One inference phase of a block: its name, the visible tokens, and what stands for the symbols of the model."""
+
+    name: str
+    context: Expr
+    sizes: Mapping[str, Expr]
+
+    def type(self, type: TensorType) -> TensorType:
+        """The type with the sizes of the phase."""
+        return type.rewritten(lambda expr: expr.substitute(self.sizes))
+
 
 class _BlockCheck:
     """Walks the model's operations in order, and finds the image of each value in the distributed block."""
@@ -137,14 +165,15 @@ class _BlockCheck:
         model: Operation,
         block: Operation,
         phase: Phase,
-        axes: tuple[str, ...],
+        placed: Placed,
         mesh: Mapping[str, Expr],
     ) -> None:
         self.findings = findings
         self.model = model
         self.block = block
         self.phase = phase
-        self.axes = axes
+        self.placed = placed
+        self.sums = PartialSums(model, placed, erased=True)
         self.mesh = mesh
         self.images: dict[Value, Value] = {}
         self.tasks: dict[str, list[Operation]] = {}
@@ -185,7 +214,9 @@ class _BlockCheck:
 
     def _expected(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
-        return sharded(self.phase.type(value.type), self.axes, AXIS)
+        marks = (self.placed.axes.get(symbol_name(dim) or "") for dim in value.type.dims)
+        axes = tuple((mark,) if mark is not None else () for mark in marks)
+        return TensorType(self.phase.type(value.type).dims, axes, value.type.element, ())
 
     # --- one operation of the model
 
@@ -207,17 +238,18 @@ class _BlockCheck:
         task = self._claim(operation, layer, kind)
         if task is None:
             return
-        expected = [self._expected(v) for v in operation.results]
-        factors = rule.factors(operation)
-        summed = factors.contracted()
-        shown = [v or found for v, found in zip(operands, task.operands, strict=False)]
-        known = [(tensor, v.type) for tensor, v in zip(factors.operands, shown, strict=False) if isinstance(v.type, TensorType)]
-        partial = any(names for tensor, type in known for name, names in zip(tensor, type.axes, strict=False) if name in summed)
-        if partial:
-            expected = [TensorType(t.dims, t.axes, t.element, (AXIS,)) for t in expected]
+        expected = [self._made(v) for v in operation.results]
         self._task(task, operation, rule, operands, expected, "read" if cached else "")
-        results: list[Value | None] = list(task.results)
-        self._bind(operation, [self._reduced(operation, v) for v in task.results] if partial else results)
+        pairs = zip(operation.results, task.results, strict=False)
+        self._bind(operation, [self._reduced(operation, v) if self._is_reduced(value) else v for value, v in pairs])
+
+    def _made(self, value: Value) -> TensorType:
+        """The type of what the task of an operation gives: sharded as the value is, and what is still to be summed."""
+        type = self._expected(value)
+        return TensorType(type.dims, type.axes, type.element, self.sums.over(value))
+
+    def _is_reduced(self, value: Value) -> bool:
+        return bool(self.sums.over(value)) and not self.sums.passes(value)
 
     def _bind(self, operation: Operation, images: Iterable[Value | None]) -> None:
         for value, image in zip(operation.results, images, strict=False):

@@ -7,6 +7,7 @@ from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, product, tensor
 from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.composite import Composite, Step
 from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr, total
@@ -33,6 +34,18 @@ def head_types(operation: Operation) -> list[TensorType]:
     return types
 
 
+ATTENTION = Composite(
+    ("query", "key", "value"),
+    (
+        Step("query_key", "batch_matmul", ("query", "key"), flags=("transposed",)),
+        Step("softmax", "softmax", ("query_key",)),
+        Step("probability_dropout", "dropout", ("softmax",), only_with="dropout"),
+        Step("probability_value", "batch_matmul", ("probability_dropout", "value")),
+    ),
+)
+"""Vaswani et al. 2017, equation 1."""
+
+
 class Attention(ModelOperation):
     r"""`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
 
@@ -54,6 +67,7 @@ class Attention(ModelOperation):
     rank = HEAD_RANK
     tensors = "b s h d, b c h d, b c h v -> b s h v"
     needs_whole = "c d v"
+    composite = ATTENTION
     syntax = model_syntax(Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3)
     optional = ("context", "dropout")
     capabilities = ("matrix_multiply", "softmax")

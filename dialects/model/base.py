@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
@@ -73,6 +74,8 @@ class ModelOperation(OperationDeclaration):
     needs_whole: ClassVar[str] = ""  # the factors that no mesh axis may split
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
+    passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
+    composite: ClassVar[Composite | None] = None  # the operations that it stands for; training has these
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
     pointwise: ClassVar[bool] = False  # works element by element, without weights
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result

@@ -34,7 +34,7 @@ class _Decomposition:
         self.values: dict[Value, Value] = {}
         self.out: list[Operation] = []
         self.substitution = dict(substitution)
-        self.names = {layer_of(operation) for operation in block.body}
+        self.names = {layer_of(operation) for operation in block.body if not _has_parts(operation)}  # parts may take the name of a whole
         context, token = context_axis(block), input_axis(block, 1)
         if context is not None and context is not token:
             name = lone_symbol(context)
@@ -62,8 +62,6 @@ class _Decomposition:
 
     def _operation(self, operation: Operation) -> None:
         operands = [self.values[v] for v in operation.operands]
-        if operation.name == "model.attention" or len(operation.results) > 1:
-            self.names.discard(layer_of(operation))  # its parts may take it
         if operation.name == "model.kv_append":
             self.values.update(zip(operation.results, operands, strict=True))
         elif operation.name == "model.attention":
@@ -135,6 +133,10 @@ class _Decomposition:
         if isinstance(value, ArrayAttr):
             return ArrayAttr(tuple(map(self._properties, value.values)))
         return value
+
+
+def _has_parts(operation: Operation) -> bool:
+    return operation.name == "model.attention" or (operation.name == "model.linear" and len(operation.results) > 1)
 
 
 def origin_of(operation: Operation) -> str:

@@ -141,6 +141,7 @@ class Add(Counted):
     name = "model.add"
     syntax = model_syntax(operands=2)
     residual = True
+    passes_sums = True
 
 
 class Mul(Counted):

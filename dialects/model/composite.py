@@ -1,0 +1,32 @@
+"""Operations that stand for several: an attention is scores, a softmax, and the product with V. Training has the parts as tasks."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen
+class Step:
+    """One operation of a composite.
+
+    Attributes:
+        part: the last name of its layer, and what later steps call its result.
+        kind: the model operation.
+        reads: operands of the composite, or earlier steps, by name.
+        flags: properties that it has.
+        only_with: a property of the composite that asks for the step; without it the step's name stands for what it reads first.
+    """
+
+    part: str
+    kind: str
+    reads: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    only_with: str = ""
+
+
+@attrs.frozen
+class Composite:
+    """The parts of an operation: the names of its operands, and the steps in order; the last gives the result."""
+
+    operands: tuple[str, ...]
+    steps: tuple[Step, ...]

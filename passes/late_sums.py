@@ -1,0 +1,40 @@
+"""Which partial sums are not reduced where they arise, but behind the operation that adds them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from bpir.dialects.model.base import ModelOperation
+from bpir.ir.operation import Operation, Value
+from bpir.passes.placement import lone_symbol
+
+
+def late_sums(block: Operation, axes: Collection[str], inference: bool) -> set[Value]:
+    """The values of a model block that stay partial sums until their one reader, an addition of partial sums, has read them.
+
+    Args:
+        axes: those that lie on the mesh.
+        inference: whether dropout is erased, so that its result is its operand.
+    """
+    same: dict[Value, Value] = {}
+    computed: list[tuple[Operation, ModelOperation | None, list[Value]]] = []
+    for operation in block.body:
+        rule = operation.declaration if isinstance(operation.declaration, ModelOperation) else None
+        operands = [same.get(value, value) for value in operation.operands]
+        if rule is not None and rule.training_only and inference:
+            same[operation.results[0]] = operands[0]
+        else:
+            computed.append((operation, rule, operands))
+    uses = Counter(value for _, _, operands in computed for value in operands)
+    late: set[Value] = set()
+    partial: set[Value] = set()
+    for operation, rule, operands in computed:
+        if rule is None:
+            continue
+        if rule.passes_sums and partial.issuperset(operands) and all(uses[value] == 1 for value in operands):
+            late.update(operands)
+            partial.update(operation.results)
+        elif any(lone_symbol(dim) in axes for dim in rule.contracted(operation)):
+            partial.update(operation.results)
+    return late

@@ -1,0 +1,122 @@
+"""Which axes of a model lie on the tensor-parallel mesh axis: decided here, once, and printed as `dist.placement`.
+
+An axis may lie there if a weight brings it in and every operation can be computed with it in shares: of one operation a mesh axis splits
+one dimension factor at most, none that is needed whole, and the boundary of a block is whole but for the last axis that it returns (the
+vocabulary of a head). Axes of heads are tried first, then the others in order of appearance (Shoeybi et al. 2019; Narayanan et al. 2021,
+figure 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.placement import Group, groups_attribute
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.dialects.model.factors import Factors
+from bpir.ir.diagnostic import Span
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation
+from bpir.passes.distribution import build
+
+TENSOR = "tensor"
+"""The mesh axis of tensor parallelism."""
+
+HEADS = 2
+"""Where the heads are among the dimensions of a tensor of an operation that works head by head."""
+
+
+def lone_symbol(dim: Expr) -> str | None:
+    """The name of the symbol that the dimension is, or None for a number or a composite, which no placement can name."""
+    return dim.text if dim.symbols == (dim.text,) else None
+
+
+def shared_axes(blocks: Iterable[Operation]) -> tuple[str, ...]:
+    """The axes that tensor parallelism shards, in order of appearance."""
+    return _Placement(blocks).axes()
+
+
+def axes_in(block: Operation, axes: Iterable[str]) -> list[str]:
+    """Those of the axes that a block has."""
+    own = {name for operation in block.body for value in operation.results for name in _names(_dims(value.type))}
+    return [axis for axis in axes if axis in own]
+
+
+def placement(axes: Sequence[str], span: Span | None, between: Sequence[str] = ()) -> list[Operation]:
+    """The `dist.placement` that says what lies on the tensor-parallel mesh axis; none if nothing does."""
+    groups = [Group(tuple(axes), TENSOR)] if axes else []
+    groups += [Group(tuple(between), TENSOR, between=True)] if between else []
+    return [build("dist.placement", properties={"groups": groups_attribute(groups)}, span=span)] if groups else []
+
+
+@attrs.frozen(eq=False)
+class _Sizes:
+    """An operation, its dimension factors, and the symbols that are the size of each."""
+
+    factors: Factors
+    symbols: dict[str, set[str]]
+
+
+class _Placement:
+    def __init__(self, blocks: Iterable[Operation]) -> None:
+        self.excluded: set[str] = set()
+        self.candidates: dict[str, None] = {}
+        self.heads: set[str] = set()
+        self.users: dict[str, list[_Sizes]] = {}  # the operations that have an axis
+        for block in blocks:
+            self._boundary(block)
+            for operation in block.body:
+                if isinstance(operation.declaration, ModelOperation):
+                    self._operation(operation, operation.declaration)
+
+    def axes(self) -> tuple[str, ...]:
+        chosen: set[str] = set()
+        for name in sorted(self.candidates, key=lambda name: name not in self.heads):
+            if name not in self.excluded and all(self._fits(user, chosen | {name}) for user in self.users[name]):
+                chosen.add(name)
+        return tuple(name for name in self.candidates if name in chosen)
+
+    def _boundary(self, block: Operation) -> None:
+        """What comes in is whole, and what goes out, but for a last axis that did not come in."""
+        arguments = {name for v in block.regions[0].blocks[0].arguments for name in _names(_dims(v.type))}
+        self.excluded |= arguments
+        for value in block.body[-1].operands if block.body else ():
+            self.excluded.update(_names(_dims(value.type)[:-1]))
+
+    def _operation(self, operation: Operation, rule: ModelOperation) -> None:
+        factors = rule.factors(operation)
+        symbols: dict[str, set[str]] = {}
+        values = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
+        for tensor, value in values:
+            for factor, dim in zip(tensor, _dims(value.type), strict=False):
+                symbols.setdefault(factor, set()).update(_names((dim,)))
+        sizes = _Sizes(factors, symbols)
+        for name in dict.fromkeys(name for names in symbols.values() for name in names):
+            self.users.setdefault(name, []).append(sizes)
+        for index, result in enumerate(operation.results):
+            dims = _dims(result.type)
+            self.excluded.update(_names(dims[:TOKEN_RANK]))
+            own = factors.produced(index) if rule.brings_axes else ()
+            produced = [dim for factor, dim in zip(factors.results[index], dims, strict=False) if factor in own]
+            self.candidates.update(dict.fromkeys(_names(produced)))
+            if rule.rank > HEADS:
+                self.heads.update(_names(dims[HEADS : HEADS + 1]))
+
+    @staticmethod
+    def _fits(user: _Sizes, chosen: set[str]) -> bool:
+        """Whether an operation can be computed with the axes in shares."""
+        split = {factor for factor, names in user.symbols.items() if names & chosen}
+        if split & user.factors.whole:
+            return False
+        known = {factor for operand in user.factors.operands for factor in operand}
+        return all(len(split & (known | set(result))) <= 1 for result in user.factors.results)
+
+
+def _dims(type: object) -> Sequence[Expr]:
+    return type.dims if isinstance(type, TensorType) else ()
+
+
+def _names(dims: Iterable[Expr]) -> list[str]:
+    return [name for name in map(lone_symbol, dims) if name is not None]

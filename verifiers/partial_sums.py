@@ -1,0 +1,63 @@
+"""Where the partial sums of a block are reduced: as late as they can be.
+
+A partial sum passes an operation that is linear in its operands if these are all partial over the same mesh axes, and nothing else reads
+them; what it makes is partial then. Everywhere else a partial sum is reduced where it arises. So attention and MLP in parallel are added
+first and reduced once, and `(y + w) + x` costs one reduction where `(y + x) + w` costs two.
+"""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import ModelOperation
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.typing_rule import Placed, typing_of
+
+
+class PartialSums:
+    """The partial sums of a block of a model under a placement.
+
+    Args:
+        erased: whether operations of training alone stand for what they read, as in inference.
+    """
+
+    def __init__(self, block: Operation, placed: Placed, erased: bool) -> None:
+        self._same: dict[Value, Value] = {}  # what an erased operation gives, and what it reads
+        self._readers: dict[Value, list[Operation]] = {}
+        self._over: dict[Value, tuple[str, ...]] = {}
+        self._passing: set[Value] = set()
+        operations = []
+        for operation in block.body:
+            rule = operation.declaration
+            if erased and isinstance(rule, ModelOperation) and rule.training_only:
+                self._same[operation.results[0]] = self._read(operation.operands[0])
+                continue
+            operations.append(operation)
+            for value in operation.operands:
+                self._readers.setdefault(self._read(value), []).append(operation)
+        for operation in operations:
+            if isinstance(operation.declaration, ModelOperation):
+                self._operation(operation, operation.declaration, placed)
+
+    def over(self, value: Value) -> tuple[str, ...]:
+        """The mesh axes over which the operation that makes a value leaves a partial sum."""
+        return self._over.get(value, ())
+
+    def passes(self, value: Value) -> bool:
+        """Whether a partial sum is read as such, and reduced behind its reader."""
+        return self._read(value) in self._passing
+
+    def _read(self, value: Value) -> Value:
+        return self._same.get(value, value)
+
+    def _operation(self, operation: Operation, rule: ModelOperation, placed: Placed) -> None:
+        operands = [self._read(value) for value in operation.operands]
+        over = {self._over.get(value, ()) for value in operands}
+        alone = all(self._readers[value] == [operation] for value in operands)
+        if rule.passes_sums and len(over) == 1 and over != {()} and alone:
+            self._passing.update(operands)
+            self._over.update(dict.fromkeys(operation.results, over.pop()))
+            return
+        typing = typing_of(operation, placed)
+        for index, result in enumerate(operation.results):
+            assert isinstance(result.type, TensorType)
+            self._over[result] = typing.result(index, result.type, result.type).unreduced

@@ -1,0 +1,51 @@
+"""Is the placement in a distributed module that of its strategy, can the model be computed under it, and is it as large as it can be?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from bpir.dialects.dist.placement import groups_of
+from bpir.ir.diagnostic import note
+from bpir.ir.operation import Operation, top_level
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.typing_rule import Placed, could_be_placed, wrong_placement
+
+TENSOR = "tensor"
+"""The mesh axis that shards the axes of weights."""
+
+
+def verify_placement(
+    findings: Findings, rule: str, target: Operation, blocks: Sequence[Operation], parallel: bool, between: Collection[str] = ()
+) -> Placed | None:
+    """The placement of a distributed module; None if it is refused.
+
+    Args:
+        blocks: of the model.
+        parallel: whether tensor parallelism has more than one rank.
+        between: the axes that the strategy shards between tensor-parallel regions.
+    """
+    written = [o for o in top_level(target) if o.name == "dist.placement"]
+    if len(written) > 1:
+        findings.refuse(rule, written[1], "the module has a second dist.placement", note("the first is here", written[0].span))
+        return None
+    where = written[0] if written else next((o for o in top_level(target) if o.name == "dist.block"), None)
+    groups = groups_of(written[0]) if written else []
+    for group in groups:
+        if group.mesh_axis != TENSOR or not parallel:
+            findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")
+            return None
+    placed = Placed(*({axis: TENSOR for g in groups if g.between == inside for axis in g.axes} for inside in (False, True)))
+    if not parallel:
+        return placed
+    if set(placed.between) != set(between):
+        wanted = ", ".join(sorted(between)) or "none"
+        findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
+        return None
+    for why in (wrong_placement(block, placed) for block in blocks):
+        if why:
+            findings.refuse(rule, where, f"no shards are right under this placement: {why}")
+            return None
+    more = could_be_placed(blocks, placed, TENSOR)
+    if more:
+        findings.refuse(rule, where, f"the placement leaves axes of weights whole that could be sharded, too: {', '.join(more)}")
+    return placed

@@ -1,0 +1,139 @@
+"""The block of a model as its training computes it, in the words of the gate: composite operations in their declared parts.
+
+The gate reads the model by itself: it shares with the derivation the declarations of operations, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.base import ModelOperation, group_of, layer_of
+from bpir.dialects.model.composite import Composite
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Block, Operation, Region, Value
+
+
+def training_model(block: Operation, sizes: Mapping[str, Expr]) -> Operation:
+    """The block with each composite operation in its parts, and each linear with several results as one for each.
+
+    An append to a cache is the identity: training sees all tokens, and keeps no cache.
+
+    Args:
+        sizes: what the workload puts in the place of symbols.
+    """
+    return _Reading(block, sizes).whole()
+
+
+class _Reading:
+    def __init__(self, block: Operation, sizes: Mapping[str, Expr]) -> None:
+        self.block = block
+        self.sizes = sizes
+        self.images: dict[Value, Value] = {}
+        self.operations: list[Operation] = []
+        replaced = [o for o in block.body if _replaced(o)]
+        self.layers = {layer_of(o) for o in block.body} - {layer_of(o) for o in replaced}
+
+    def whole(self) -> Operation:
+        arguments = []
+        for argument in self.block.regions[0].blocks[0].arguments:
+            assert isinstance(argument.type, TensorType)
+            self.images[argument] = Value(argument.type.rewritten(self._sized), name=argument.name)
+            arguments.append(self.images[argument])
+        for operation in self.block.body:
+            operands = [self.images[v] for v in operation.operands]
+            for result, image in zip(operation.results, self._results(operation, operands), strict=True):
+                self.images[result] = image
+        region = Region([Block(arguments, self.operations)])
+        head = self.block
+        return Operation(head.name, properties=dict(head.properties), regions=[region], span=head.span, declaration=head.declaration)
+
+    def _sized(self, expr: Expr) -> Expr:
+        return expr.substitute(self.sizes)
+
+    def _results(self, operation: Operation, operands: list[Value]) -> list[Value]:
+        rule = operation.declaration
+        if operation.name == "model.kv_append":
+            return operands
+        if isinstance(rule, ModelOperation) and rule.composite is not None:
+            return [self._steps(operation, rule.composite, operands)]
+        if len(operation.results) > 1:
+            return [self._product(operation, index, operands) for index in range(len(operation.results))]
+        results = self._add(operation, operation.name, layer_of(operation), operands, operation.properties)
+        for result, of in zip(results, operation.results, strict=True):
+            result.name = of.name
+        return results
+
+    def _product(self, operation: Operation, index: int, operands: list[Value]) -> Value:
+        """One of the products of a linear with several results: it is called after what an attention reads it as, or by its number."""
+        features = operation.properties["features"]
+        assert isinstance(features, ArrayAttr)
+        properties = {**operation.properties, "features": ArrayAttr((features.values[index],))}
+        part = _read_as(operation.results[index], self.block)
+        layer = f"{group_of(layer_of(operation))}.{part}" if part else f"{layer_of(operation)}.{index}"
+        (result,) = self._add(operation, operation.name, self._free(layer, operation), operands, properties)
+        result.name = operation.results[index].name
+        return result
+
+    def _steps(self, operation: Operation, composite: Composite, operands: list[Value]) -> Value:
+        """The last result of a composite operation's steps."""
+        named = dict(zip(composite.operands, operands, strict=True))
+        for step in composite.steps:
+            reads = [named[name] for name in step.reads]
+            if step.only_with and step.only_with not in operation.properties:
+                named[step.part] = reads[0]
+                continue
+            layer = self._free(f"{group_of(layer_of(operation))}.{step.part}", operation)
+            flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
+            (named[step.part],) = self._add(operation, f"model.{step.kind}", layer, reads, flags)
+        return named[composite.steps[-1].part]
+
+    def _free(self, layer: str, operation: Operation) -> str:
+        """The name of a part; after the operation itself where another layer has the name."""
+        part, prefix = layer.rpartition(".")[2], layer_of(operation)
+        while layer in self.layers:
+            prefix = layer = f"{prefix}.{part}"
+        self.layers.add(layer)
+        return layer
+
+    def _add(
+        self, source: Operation, name: str, layer: str, operands: list[Value], properties: Mapping[str, Attribute]
+    ) -> list[Value]:
+        rule = DECLARATIONS[name]
+        own = {k: self._attribute(v) for k, v in properties.items() if k != "context"}
+        operation = Operation(name, operands, properties=own, span=source.span, declaration=rule)
+        if layer:
+            own["layer"] = StringAttr(layer)
+            operation.attributes["source"] = source.properties["layer"]
+        operation.results = [Value(type, operation, index) for index, type in enumerate(rule.infer(operation) or [])]
+        self.operations.append(operation)
+        return operation.results
+
+    def _attribute(self, attribute: Attribute) -> Attribute:
+        if isinstance(attribute, ExprAttr):
+            return ExprAttr(self._sized(attribute.expr))
+        if isinstance(attribute, ArrayAttr):
+            return ArrayAttr(tuple(map(self._attribute, attribute.values)))
+        return attribute
+
+
+def _replaced(operation: Operation) -> bool:
+    """Whether training has other layers in the place of an operation, so that these may take its name."""
+    rule = operation.declaration
+    composite = isinstance(rule, ModelOperation) and rule.composite is not None
+    return composite or (len(operation.results) > 1 and operation.name != "model.kv_append")
+
+
+def _read_as(value: Value, block: Operation) -> str:
+    """The name that an attention has for the value (`query`), or would have behind an append to the cache; empty if none reads it."""
+    for reader in block.body:
+        rule = reader.declaration
+        if value in reader.operands and isinstance(rule, ModelOperation):
+            index = reader.operands.index(value)
+            if rule.composite is not None:
+                return rule.composite.operands[index]
+            if reader.name == "model.kv_append":
+                return ("key", "value")[index]
+    return ""

@@ -1,0 +1,218 @@
+"""The typing rule: where shards and partial sums of an operation's tensors are, given which axes are placed on the mesh.
+
+Of an operation each mesh axis splits at most one dimension factor. A tensor that has the factor is sharded there. A tensor that the
+operation makes and that lacks the factor is a partial sum over that mesh axis: a result in forward, the gradient of an operand or of a
+weight in backward. A tensor that the operation reads and that lacks the factor lies whole on every rank of that axis.
+
+From that follow Megatron's reductions (Shoeybi et al. 2019), the gathers and scatters of sequence parallelism (Korthikanti et al. 2022),
+and the sums of gradients; nothing here knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+import attrs
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.factors import Factors, Tensor
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation
+
+
+class Untypable(Exception):
+    """No typing exists: a mesh axis would split two factors of one operation, or one that it needs whole."""
+
+
+@attrs.frozen
+class Placed:
+    """Which axes of a model lie on which mesh axes.
+
+    Attributes:
+        axes: mesh axis by dimension symbol; such a dimension is sharded wherever it is.
+        between: mesh axis by dimension symbol: sharded in operations of which that mesh axis splits nothing else.
+    """
+
+    axes: Mapping[str, str]
+    between: Mapping[str, str] = attrs.field(factory=dict)
+
+
+def symbol_name(dim: Expr) -> str | None:
+    """The name of the symbol that a dimension is; None for a number or a composite, which no placement can name."""
+    return dim.text if dim.symbols == (dim.text,) else None
+
+
+Sizes = dict[str, list[Expr]]
+"""The dimensions of each factor in a model: several where one factor has them, as the query heads and the KV heads that share it."""
+
+
+def sizes_of(factors: Factors, operation: Operation) -> Sizes:
+    """The dimensions of each factor of an operation of a model."""
+    found: Sizes = {}
+    tensors = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
+    for tensor, value in tensors:
+        for factor, dim in zip(tensor, value.type.dims if isinstance(value.type, TensorType) else (), strict=False):
+            dims = found.setdefault(factor, [])
+            if dim not in dims:
+                dims.append(dim)
+    return found
+
+
+Split = Mapping[str, str]
+"""The factor that each mesh axis splits."""
+
+
+@attrs.frozen
+class Typing:
+    """How the tensors of one operation lie on the mesh.
+
+    Attributes:
+        factors: of the operation.
+        splits: for each result; a linear with several results is one product for each.
+    """
+
+    factors: Factors
+    splits: tuple[Split, ...]
+
+    def operand(self, index: int, model: TensorType, image: TensorType) -> TensorType:
+        """The type of an operand as the operation reads it: whole over each mesh axis whose factor it lacks.
+
+        Args:
+            model: its type in the model, whose axes the placement names.
+            image: its sizes and element in the distributed block.
+        """
+        split = {mesh_axis: factor for split in self.splits for mesh_axis, factor in split.items()}
+        return TensorType(image.dims, shards(self.factors.operands[index], split, model), image.element, ())
+
+    def result(self, index: int, model: TensorType, image: TensorType) -> TensorType:
+        """The type of a result: a partial sum over each mesh axis whose factor it lacks."""
+        return made(self.factors.results[index], self.splits[index], model, image)
+
+
+def made(tensor: Tensor, split: Split, model: TensorType, image: TensorType) -> TensorType:
+    """The type of a tensor that an operation makes: sharded where it has a split factor, else a partial sum."""
+    marks = shards(tensor, split, model)
+    present = {mesh_axis for names in marks for mesh_axis in names}
+    return TensorType(image.dims, marks, image.element, tuple(axis for axis in split if axis not in present))
+
+
+def shards(tensor: Tensor, split: Split, model: TensorType) -> tuple[tuple[str, ...], ...]:
+    """For each dimension the mesh axes that shard it; one of size 1 (the one KV head of multi-query attention) has no shares."""
+    return tuple(
+        tuple(mesh_axis for mesh_axis, factor in split.items() if factor == name and dim is not ONE)
+        for name, dim in zip(tensor, model.dims, strict=True)
+    )
+
+
+def typing_of(operation: Operation, placed: Placed) -> Typing:
+    """The typing of an operation of a model under a placement.
+
+    Raises:
+        Untypable: a mesh axis would split two factors, or one that the operation needs whole; the text says which.
+    """
+    rule = operation.declaration
+    assert isinstance(rule, ModelOperation)
+    factors = rule.factors(operation)
+    sizes = sizes_of(factors, operation)
+    known = {factor for operand in factors.operands for factor in operand}
+    splits = [_split(factors, sizes, known.union(result), placed.axes) for result in factors.results]
+    taken = {mesh_axis for split in splits for mesh_axis in split}
+    for split, result in zip(splits, factors.results, strict=True):
+        free = {name: mesh_axis for name, mesh_axis in placed.between.items() if mesh_axis not in taken}
+        split.update(_split(factors, sizes, known.union(result), free))
+    return Typing(factors, tuple(splits))
+
+
+def _split(factors: Factors, sizes: Sizes, among: Container[str], axes: Mapping[str, str]) -> dict[str, str]:
+    """The placed factors by mesh axis.
+
+    Raises:
+        Untypable: a mesh axis would split two, or one that is needed whole.
+    """
+    found: dict[str, str] = {}
+    for factor, dims in sizes.items():
+        for name in map(symbol_name, dims):
+            if factor not in among or name is None or name not in axes:
+                continue
+            if factor in factors.whole:
+                raise Untypable(f"needs the axis {_spelled(dims)} whole")
+            other = found.setdefault(axes[name], factor)
+            if other != factor:
+                raise Untypable(f"has two axes on '{axes[name]}': {_spelled(sizes[other])} and {_spelled(dims)}")
+    return found
+
+
+def _spelled(dims: Iterable[Expr]) -> str:
+    return " or ".join(dim.text for dim in dims)
+
+
+def wrong_placement(block: Operation, placed: Placed) -> str:
+    """Why a block can't be typed under a placement; empty if it can.
+
+    What comes in lies whole over the mesh axes of `axes`, and what goes out, but for its last axis (the vocabulary of a head).
+    """
+    for dim in _boundary(block):
+        if symbol_name(dim) in placed.axes:
+            return f"the axis {dim.text} is on the boundary of the block, where it lies whole"
+    return next(filter(None, (_untypable(operation, placed) for operation in block.body)), "")
+
+
+def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str) -> list[str]:
+    """The axes of weights that could be placed on a mesh axis, too, in all blocks alike: none if the placement is maximal."""
+    whole = {symbol_name(dim) for block in blocks for dim in _boundary(block)}
+    users: dict[str, list[Operation]] = {}
+    weights: dict[str, None] = {}
+    for operation in (operation for block in blocks for operation in block.body):
+        for name, of_weight in axes_of(operation).items():
+            users.setdefault(name, []).append(operation)
+            if of_weight:
+                weights[name] = None
+    found = []
+    for name in weights:
+        more = Placed({**placed.axes, name: mesh_axis}, placed.between)
+        if name not in placed.axes and name not in whole and not any(_untypable(user, more) for user in users[name]):
+            found.append(name)
+    return found
+
+
+def _untypable(operation: Operation, placed: Placed) -> str:
+    if isinstance(operation.declaration, ModelOperation):
+        try:
+            typing_of(operation, placed)
+        except Untypable as why:
+            return f"'{layer_of(operation) or operation.name}' {why}"
+    return ""
+
+
+def _boundary(block: Operation) -> Iterable[Expr]:
+    for value in block.regions[0].blocks[0].arguments:
+        yield from value.type.dims if isinstance(value.type, TensorType) else ()
+    for value in block.body[-1].operands if block.body else ():
+        yield from value.type.dims[:-1] if isinstance(value.type, TensorType) else ()
+
+
+def axes_of(operation: Operation) -> dict[str, bool]:
+    """The axes of an operation that a placement could name, and whether a weight has them."""
+    rule = operation.declaration
+    if not isinstance(rule, ModelOperation):
+        return {}
+    factors = rule.factors(operation)
+    of_weights = {factor for weights in factors.weights for weight in weights for factor in weight}
+    found: dict[str, bool] = {}
+    for factor, dims in sizes_of(factors, operation).items():
+        for name in map(symbol_name, dims):
+            if name is not None:
+                found[name] = found.get(name, False) or factor in of_weights
+    return found
+
+
+def weight_symbols(operation: Operation) -> set[str]:
+    """The symbols in the dimensions of an operation's weights."""
+    rule = operation.declaration
+    if not isinstance(rule, ModelOperation):
+        return set()
+    factors = rule.factors(operation)
+    of_weights = {factor for weights in factors.weights for weight in weights for factor in weight}
+    sizes = sizes_of(factors, operation)
+    return {name for factor in of_weights for dim in sizes.get(factor, ()) for name in dim.symbols}
