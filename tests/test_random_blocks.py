@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from random_blocks import random_block
+import pytest
+from random_blocks import TRAINING, random_block
+from random_blocks_report import STRATEGIES, verdict
 from support import read
 
 from bpir.verifiers import module as structure
@@ -27,3 +29,15 @@ def test_the_promised_kinds_occur() -> None:
     assert any(text.count("model.softmax") > 1 and "model.kv_append" in text for text in texts)
     assert any("model.attention" in text for text in texts)
     assert any(line.count("%") > 1 for text in texts for line in text.splitlines() if "model.return" in line)
+
+
+@pytest.mark.parametrize("side", STRATEGIES)
+def test_gates_accept_what_passes_derive(side: str) -> None:
+    for seed in range(6):
+        text = random_block(seed, unused=0)
+        assert [verdict(text, side, options) for options in STRATEGIES[side]] == [""] * 6
+
+
+def test_an_operation_that_reaches_no_result_is_refused_by_training_with_the_reason() -> None:
+    text = next(text for text in (random_block(seed, unused=1) for seed in range(20)) if verdict(text, "training", TRAINING[0]))
+    assert "reaches no result of the block, so it has no gradient" in verdict(text, "training", TRAINING[0])
