@@ -32,6 +32,12 @@ class Field:
     default: str = ""
 
 
+    @property
+    def meaning(self) -> str:
+        """What it means, and what a binding without it means."""
+        return f"{self.help} (default: {self.default})" if self.default else self.help
+
+
 BOOLEAN = ("true", "false")
 RECOMPUTE = ("none", "attention", "core_attention", "full")
 

@@ -6,6 +6,7 @@ import inspect
 import re
 
 from bpir import passes
+from bpir.dialects.bind import STRATEGY
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.passes.base import options
@@ -56,9 +57,10 @@ def _pass(name: str) -> str:
     cls = passes.load_pass(name)
     lines = [f"{name} (pass, {levels(cls)}, {cls.__name__})", "", readable(_docstring(cls))]
     known = options(cls)
+    defaults = {field.name: f" (default: {field.default})" for field in STRATEGY if field.default}
     if known:
         width = max(len(o.spelling) for o in known.values()) + 2
-        lines += ["", "Options:", *(f"  {o.spelling:<{width}}{o.help}" for o in known.values())]
+        lines += ["", "Options:", *(f"  {o.spelling:<{width}}{o.help}{defaults.get(o.name, '')}" for o in known.values())]
     rules = {label: text for label, text in documentation.rules().items() if label.startswith(f"{name}.")}
     if rules:
         width = max(map(len, rules)) + 2
@@ -83,7 +85,7 @@ def _operation(name: str) -> str:
     known = reference.fields(declaration)
     if known:
         width = max(len(field.name) for field in known) + 2
-        lines += ["", "Fields:", *(f"  {f.name:<{width}}{f.help}{': ' if f.choices else ''}{', '.join(f.choices)}" for f in known)]
+        lines += ["", "Fields:", *(f"  {f.name:<{width}}{f.meaning}{': ' if f.choices else ''}{', '.join(f.choices)}" for f in known)]
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from bpir import dialects, passes
+from bpir.dialects.bind import STRATEGY
 from bpir.passes.base import Pass, options
 
 
@@ -19,8 +20,9 @@ def list_passes() -> str:
 
 
 def _braced(cls: type[Pass]) -> str:
-    """The options of a pass, without what they take: that is for `--explain`."""
-    names = ["NAME=INTEGER..." if o.kind == "numbers" else o.name for o in options(cls).values()]
+    """The options of a pass, with their defaults; what they take is for `--explain`."""
+    defaults = {field.name: f"={field.default}" for field in STRATEGY if field.default}
+    names = ["NAME=INTEGER..." if o.kind == "numbers" else o.name + defaults.get(o.name, "") for o in options(cls).values()]
     return "{" + " ".join(names) + "} " if names else ""
 
 
