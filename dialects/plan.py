@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
-from bpir.dialects.dist.parts import Components
+from bpir.dialects.dist.parts import Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES, MemoryFacts
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
@@ -25,6 +25,7 @@ from bpir.ir.syntax import (
     Clause,
     Part,
     Property,
+    Reference,
     References,
     SymbolName,
     Text,
@@ -195,6 +196,17 @@ class Task(OperationDeclaration):
         phase = text_of(operation, "phase")
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
+
+
+class Mesh(OperationDeclaration):
+    """`plan.mesh <["tensor"=t]> strategy @tp`: the plan is one rank's of this mesh, which the strategy spans.
+
+    A deployment needs as many devices as the mesh has ranks.
+    """
+
+    name = "plan.mesh"
+    syntax = (MeshAxes(sign=""), Clause("strategy", (Reference("strategy"),), optional=False, line=False))
+    required = ("axes", "strategy")
 
 
 class Concurrent(OperationDeclaration):

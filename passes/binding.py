@@ -9,7 +9,7 @@ import attrs
 
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_expr, fields_of, implementations_of
-from bpir.dialects.bp import ExprAttr, symbol_table
+from bpir.dialects.bp import ExprAttr, product, relations_attribute, symbol_table
 from bpir.dialects.concrete.contract import (
     COMMAND_OF_KIND,
     IMPLEMENTED,
@@ -20,11 +20,13 @@ from bpir.dialects.concrete.contract import (
     plan_fingerprint,
 )
 from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import expr_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation, top_level
+from bpir.ir.relations import Relation
 from bpir.ir.syntax import strings
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
@@ -91,12 +93,26 @@ class BindTargetPass(Derivation):
             module,
             [
                 *inputs.inputs_of(module, machine, deployment),
+                *self._enough_devices(module, deployment),
                 *envelope.machine(),
                 *envelope.buffers(),
                 *commands,
                 *extension.operations(commands),
             ],
         )
+
+    def _enough_devices(self, module: Operation, deployment: inputs.Binding) -> list[Operation]:
+        """What is assumed of the devices: that there is one for each rank of the mesh, where that is neither proved nor refuted."""
+        table = symbol_table(module)
+        mesh = next((o for o in top_level(module) if o.name == "plan.mesh"), None)
+        devices = as_expr(deployment.fields.get("devices"))
+        if mesh is None or devices is None:  # a plan that says no mesh, its gate judges
+            return []
+        numbers = {name: constant(value) for name, value in table.bindings.items()}
+        ranks = product(size for _, size in mesh_entries(mesh.properties.get("axes"))).substitute(numbers)
+        enough = Relation("greater", (devices + 1).substitute(numbers), ranks)
+        decided = table.facts.greater(enough.left, ranks).proved or table.facts.at_least(ranks, enough.left).proved
+        return [] if decided else [build("bp.assume", properties={"relations": relations_attribute([enough])})]
 
     def _others(self, module: Operation) -> list[Operation]:
         """The targets and deployments of the file that an option names."""

@@ -8,17 +8,20 @@ import attrs
 
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_word, fields_of
-from bpir.dialects.dist.memory import local_bytes, workspace_bound
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.dist.memory import local_bytes
 from bpir.dialects.dist.tasks import name_of, rule_of, writes_state
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import SymbolRefAttr
-from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
+from bpir.ir.diagnostic import fail, note
+from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value, top_level
+from bpir.ir.relations import Facts
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
 from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
+from bpir.passes.workspace import workspace_bytes
 
 
 @attrs.define(eq=False)
@@ -64,8 +67,20 @@ class PlanTransformerInferencePass(Derivation):
         block = one_block(module)
         if any(operation.name == "dist.activations" for operation in block.body):
             raise fail("this block is a training step: plan it with plan-training", block.span)
-        planning = _InferencePlanning(block, mesh_of(module, block), _phase(module, block))
+        planning = _InferencePlanning(block, mesh_of(module, block), _phase(module, block), _known(module))
         return new_module(module, [*inputs_of(module), *planning.operations()])
+
+
+def planned_workspace(module: Operation) -> Expr:
+    """The bytes of the workspace that the plan of a distributed block has.
+
+    Raises:
+        DiagnosticError: the block can't be planned.
+    """
+    block = one_block(module)
+    planning = _InferencePlanning(block, mesh_of(module, block), "", _known(module))
+    planning.operations()
+    return planning.buffers[planning.workspace].size
 
 
 def _phase(module: Operation, block: Operation) -> str:
@@ -83,12 +98,19 @@ def _phase(module: Operation, block: Operation) -> str:
     raise fail("planning of inference needs a block with a workload that says the phase", block.span)
 
 
+def _known(module: Operation) -> Facts:
+    """The relations and numbers of the module; what they don't prove is not looked into further."""
+    facts = symbol_table(module).facts
+    return Facts(facts.relations, facts.bindings, searching=False)
+
+
 class _InferencePlanning(Planning):
     """Boundary values, the KV cache and weights have buffers of their own; all else lives in the workspace."""
 
-    def __init__(self, block: Operation, mesh: Mapping[str, Expr], phase: str) -> None:
+    def __init__(self, block: Operation, mesh: Mapping[str, Expr], phase: str, known: Facts) -> None:
         super().__init__(block, mesh)
         self.phase = phase
+        self.known = known
 
     def objective(self) -> tuple[str, ...]:
         """Decode reads every weight for one token; prefill reuses it for every token."""
@@ -102,10 +124,29 @@ class _InferencePlanning(Planning):
                 size = local_bytes((v.type for v in operation.results), self.mesh)
                 home = self.add(name_of(operation), "state", "persistent", size, name_of(operation))
                 self.homes.update(dict.fromkeys(operation.results, home))
+        self._refuse_stale_reads()
         for task in self.tasks:
             self.add_weights(task)
             self._place_results(task, returned)
-        self.workspace = self.add("workspace", "workspace", "transient", workspace_bound(self.block, self.mesh))
+        self.workspace = self.add("workspace", "workspace", "transient", ZERO)
+
+    def sized(self, groups: list[list[Operation]]) -> None:
+        self.buffers[self.workspace].size = workspace_bytes(self.block, self.tasks, self.mesh, self.homes, groups, self.known)
+
+    def _refuse_stale_reads(self) -> None:
+        """A state has one place: after a task has written to it nobody can read what it was before."""
+        written: dict[Value, Operation] = {}
+        for task in self.tasks:
+            for value in task.operands:
+                if value in written:
+                    writer = written[value]
+                    raise fail(
+                        f"'{name_of(task)}' reads a state as it was before '{name_of(writer)}', which has written to it by then",
+                        task.span,
+                        note("written here", writer.span),
+                    )
+            if writes_state(task):
+                written.update(dict.fromkeys(task.operands[len(task.operands) - len(task.results) :], task))
 
     def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
         rule = rule_of(task)

@@ -9,7 +9,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
-from bpir.dialects.dist.parts import mesh_entries
+from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of, writes_state
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
@@ -66,7 +66,7 @@ def _symbol(name: str) -> SymbolRefAttr:
 
 
 class Planning:
-    """Plans one `dist.block`: `operations()` are its objective, buffers, memory facts, tasks and groups, in that order.
+    """Plans one `dist.block`: `operations()` are its mesh, objective, buffers, memory facts, tasks and groups, in that order.
 
     Subclasses say which buffer each value lives in (`place`), and in what order resources matter.
     """
@@ -93,13 +93,21 @@ class Planning:
         """The memory facts that the plan keeps."""
         return []
 
+    def sized(self, groups: list[list[Operation]]) -> None:
+        """Give the buffers their sizes that depend on which tasks may run at once."""
+
     def operations(self) -> list[Operation]:
         self.place()
         tasks = [self._task(index, task) for index, task in enumerate(self.tasks)]
+        groups = self._groups(tasks)
+        together = [references(group.properties["tasks"]) for group in groups]
+        named = {name_of(task): task for task in self.tasks}
+        self.sized([[named[name] for name in names] for names in together])
         words = ArrayAttr(tuple(map(StringAttr, self.objective())))
-        found = [build("plan.objective", properties={"minimize": words}, span=self.block.span)]
+        found = [build("plan.mesh", properties={"axes": mesh_attribute(self.mesh), "strategy": self.block.properties["strategy"]})]
+        found += [build("plan.objective", properties={"minimize": words}, span=self.block.span)]
         found += [b.operation(self.block) for b in self.buffers.values()]
-        return found + self.facts() + tasks + self._groups(tasks)
+        return found + self.facts() + tasks + groups
 
     # --- buffers
 
@@ -148,8 +156,8 @@ class Planning:
         rule = rule_of(task)
         collective = isinstance(task.declaration, Collective)
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
-        updated = [self.buffers[buffer] for buffer in writes if self.buffers[buffer].role == "constant"]
-        readers = [reader for buffer in updated for reader in buffer.consumers]  # they need the weights as they were
+        updated = [self.buffers[buffer] for buffer in writes if self.buffers[buffer].role in ("constant", "state")]
+        readers = [reader for buffer in updated for reader in buffer.consumers]  # they need weights and states as they were
         for buffer in reads:
             self.buffers[buffer].consumers[name] = index
         for buffer in writes:

@@ -26,13 +26,6 @@ CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())
 INPUTS = sorted(path for path in FOLDER.iterdir() if path.name != "cases.json")
 
 PENDING = {
-    "ranks-symbolic": "inference",
-    "ranks-two-strategies": "inference",
-    "workspace-parallel": "inference",
-    "workspace-gated": "inference",
-    "workspace-hand-written-attention": "inference",
-    "workspace-serial": "inference",
-    "cache-order": "inference",
 }
 """The cases that do not hold yet, and the part of the work that they belong to."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from bpir.dialects.bp import TensorType, symbol_table
 from bpir.dialects.bp import Work as WorkAttr
@@ -131,7 +132,9 @@ def _training_memory(operations: Iterable[Operation]) -> dict[str, Expr]:
 
 
 def _dist_memory(module: Operation) -> dict[str, Expr]:
-    from bpir.dialects.dist.memory import local_bytes, weight_bytes, workspace_bound
+    from bpir.dialects.dist.memory import local_bytes, weight_bytes
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.passes.plan_inference import planned_workspace
 
     meshes = _meshes(module)
     blocks = [o for o in top_level(module) if o.name == "dist.block"]
@@ -146,7 +149,8 @@ def _dist_memory(module: Operation) -> dict[str, Expr]:
         "kv_cache": total(states),
     }
     if len(blocks) == 1:
-        found["workspace"] = workspace_bound(blocks[0], meshes[_mesh_name(blocks[0])])
+        with suppress(DiagnosticError):  # a block that can't be planned has no workspace
+            found["workspace"] = planned_workspace(module)
     return found
 
 

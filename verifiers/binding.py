@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import TARGET, as_expr, fields_of, implementations_of, links_of
-from bpir.dialects.bp import symbol_table
+from bpir.dialects.bp import product, symbol_table
 from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
 from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation, top_level
-from bpir.verifiers.claims import Claim
+from bpir.ir.relations import Relation
+from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.contract import (
     COMMANDS,
     OF_THE_TARGET,
@@ -39,8 +41,8 @@ class Binding:
     the target's, and there is none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once,
     with its role and storage class, and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment is `max(16,
     r)`; R12 its offset is the canonical one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the
-    deployment's, and there are no fewer devices than ranks; R15 a transfer is between the devices of its ranks, and they are linked;
-    R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
+    deployment's, and there are devices for all ranks of the mesh; R15 a transfer is between the devices of its ranks, and they are
+    linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -76,7 +78,7 @@ class Binding:
         chosen: dict[str, tuple[str, ...]] = {f"bind.deployment @{symbol_of(self.deployment)}": OPTIONS}
         if ("bind.target", symbol_of(self.machine)) not in written:
             chosen[f"bind.target @{symbol_of(self.machine)}"] = tuple(field.name for field in TARGET)
-        verify_kept(self.findings, "R17", self.source, self.target, chosen)
+        verify_kept(self.findings, "R17", self.source, self.target, chosen, self._assumable())
         return self.findings.diagnostics
 
     def _lineage(
@@ -217,17 +219,34 @@ class Binding:
         self._ranks(as_expr(fields.get("devices")), numbers, there)
 
     def _ranks(self, devices: Expr | None, numbers: Mapping[str, Expr], there: Diagnostic) -> None:
-        """Refuse fewer devices than ranks of tensor parallelism, whichever strategy of the file the plan is under.
+        """Refuse a deployment unless it is proved to have a device for each rank of the mesh that the plan is under."""
+        ranks = self._mesh_ranks()
+        if ranks is None:
+            if any(o.name == "bind.strategy" or text_of(o, "kind") == "collective" for o in top_level(self.source)):
+                message = "the plan does not name its mesh (plan.mesh), so how many devices it needs can't be told"
+                self.findings.refuse("R14", self.plan, message, there)
+            return
+        if devices is None:
+            return
+        enough = Statement(devices + 1, ">", ranks)
+        verdict = enough.decide(self.findings.facts)
+        needed, there_are = (expr.substitute(numbers).text for expr in (ranks, devices))
+        how = "" if verdict.refuted else "; that these are enough can't be decided (unknown is not success): record it with bp.assume"
+        message = f"the strategy needs {needed} devices, the deployment has {there_are}{how}"
+        self.findings.claim("R14", self.plan, message, "the number of devices", enough, verdict, there)
 
-        A plan does not say its strategy; but one with a collective is of several ranks.
-        """
-        facts = self.table.facts
-        several = any(text_of(task, "kind") == "collective" for task in self.tasks.values())
-        written = (as_expr(fields_of(o).get("tensor")) for o in top_level(self.source) if o.name == "bind.strategy")
-        degrees = [degree for degree in written if degree is not None and not (several and facts.equal(degree, ONE).proved)]
-        if devices is not None and degrees and all(facts.greater(degree, devices).proved for degree in degrees):
-            needed, there_are = (" or ".join(e.substitute(numbers).text for e in exprs) for exprs in (degrees, [devices]))
-            self.findings.refuse("R14", self.plan, f"the strategy needs {needed} devices, the deployment has {there_are}", there)
+    def _mesh_ranks(self) -> Expr | None:
+        """The ranks of the mesh that the plan names; None if it names none."""
+        mesh = next((o for o in top_level(self.source) if o.name == "plan.mesh"), None)
+        return None if mesh is None else product(size for _, size in mesh_entries(mesh.properties.get("axes")))
+
+    def _assumable(self) -> set[Relation]:
+        """What the derivation may assume: that there are as many devices as ranks."""
+        devices, ranks = as_expr(fields_of(self.deployment).get("devices")), self._mesh_ranks()
+        if devices is None or ranks is None:
+            return set()
+        numbers = {name: constant(value) for name, value in self.table.bindings.items()}
+        return {Relation("greater", (devices + 1).substitute(numbers), ranks.substitute(numbers))}
 
     def _extension(self) -> None:
         """Rebuild what the target's dialect says of these commands, and compare."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from bpir.dialects.plan import live_of, names_of, numbers_of, symbol_of, text_of
+from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts
@@ -18,7 +19,8 @@ def verify(module: Operation) -> list[Diagnostic]:
 
     R1 every name is that of a task or buffer, once in a list; R2 tasks stand behind those that they are after, without a cycle; R3 the
     lifetime of a buffer covers its uses; R4 producers and consumers of a buffer are the tasks that write and read it; R5 the tasks of a
-    concurrent group are two or more, and none needs another; R6 a transfer is between two ranks, and nothing else is.
+    concurrent group are two or more, and none needs another; R6 a transfer is between two ranks, and nothing else is; R7 there is one
+    mesh at most, under a strategy of the module.
     """
     operations = [o for o in top_level(module) if o.name.startswith("plan.")]
     if not operations:
@@ -35,6 +37,7 @@ def verify(module: Operation) -> list[Diagnostic]:
             _groups(findings, groups, tasks, place)
             _races(findings, groups, tasks, buffers)
     _transfers(findings, tasks)
+    _meshes(findings, module)
     return findings.diagnostics
 
 
@@ -173,6 +176,19 @@ def _races(findings: Findings, groups: list[Operation], tasks: Mapping[str, Oper
                 findings.refuse("R5", group, f"@{member} can't run at once with @{other}: one writes @{name}, which the other uses")
             users.update(dict.fromkeys(reads | writes, member))
             written.update(dict.fromkeys(writes, member))
+
+
+def _meshes(findings: Findings, module: Operation) -> None:
+    """The plan is one rank's of one mesh, under a strategy that the module has."""
+    meshes = [o for o in top_level(module) if o.name == "plan.mesh"]
+    strategies = {symbol_of(o) for o in top_level(module) if o.name == "bind.strategy"}
+    for mesh in meshes:
+        reference = mesh.properties["strategy"]
+        name = reference.root if isinstance(reference, SymbolRefAttr) else ""
+        if name not in strategies:
+            findings.refuse("R7", mesh, f"the module has no bind.strategy @{name}{suggestion(name, strategies)}")
+        if mesh is not meshes[0]:
+            findings.refuse("R7", mesh, "a plan is under one mesh", note("the first is here", meshes[0].span))
 
 
 def _transfers(findings: Findings, tasks: Mapping[str, Operation]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import Vector, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.memory import workspace_bound
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import Resources, expr_of, names_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.attributes import SymbolRefAttr
@@ -20,6 +19,7 @@ from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sizes import local_bytes, weight_bytes
+from bpir.verifiers.workspace import alive
 
 ALIGNMENT = 256
 """Bytes: the alignment that every allocator of accelerator memory gives (CUDA C++ Programming Guide, device memory accesses)."""
@@ -38,9 +38,10 @@ class Planning:
     R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by task,
     and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
     capabilities, alternatives in their order of preference, and matrix products; R8 dependencies are the data flow, said or implied by
-    others, and an update comes after all readers; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes
+    others, and an update of weights or of a state comes after all readers; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes
     the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13 memory facts are kept; R14 the
-    one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple.
+    one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple; R16 the plan names the mesh and the
+    strategy of its block.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -64,18 +65,20 @@ class Planning:
         meshes = {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(self.source) if o.name == "dist.mesh"}
         reference = block.properties.get("mesh")
         mesh = meshes.get(reference.root, {}) if isinstance(reference, SymbolRefAttr) else {}
+        groups = [o for o in top_level(self.target) if o.name == "plan.concurrent"]
         check = BlockCheck
         if self.training:
             from bpir.verifiers.plan_training import TrainingCheck
 
             check = TrainingCheck
-        expected_buffers = check(self.findings, block, mesh, planned, self.buffers).run()
+        expected_buffers = check(self.findings, block, mesh, planned, self.buffers, groups).run()
         self._total(sources.values())
         self._facts(block)
         self._objective({dist.text_of(task, "phase") for task in sources.values()})
         for buffer in self.buffers:
             if buffer not in expected_buffers:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{symbol_of(buffer)}")
+        self._mesh(block, mesh)
         verify_kept(self.findings, "R11", self.source, self.target)
         return self.findings.diagnostics
 
@@ -95,6 +98,22 @@ class Planning:
             if name not in planned:
                 self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
         return planned
+
+    def _mesh(self, block: Operation, mesh: Mapping[str, Expr]) -> None:
+        """The plan says of which mesh it is one rank's, and under which strategy."""
+        named = next((o for o in top_level(self.target) if o.name == "plan.mesh"), None)
+        if named is None:
+            self.findings.refuse("R16", block, "the plan does not name its mesh and its strategy (plan.mesh)")
+            return
+        if named.properties.get("strategy") is not block.properties.get("strategy"):
+            self.findings.refuse("R16", named, "the plan is under another strategy than its block", note("the block", block.span))
+        sizes = dict(mesh_entries(named.properties.get("axes")))
+        if list(sizes) != list(mesh):
+            ours, theirs = (", ".join(axes) or "no axes" for axes in (sizes, mesh))
+            self.findings.refuse("R16", named, f"the mesh of the plan has {ours}, that of its block {theirs}")
+            return
+        for axis, size in sizes.items():
+            self.findings.equal("R16", named, f"the size of the mesh axis '{axis}'", size, mesh[axis])
 
     def _facts(self, block: Operation) -> None:
         """The memory facts of layers are kept as they are."""
@@ -157,12 +176,14 @@ class BlockCheck:
         mesh: Mapping[str, Expr],
         planned: Mapping[str, Operation],
         buffers: Sequence[Operation],
+        groups: Sequence[Operation],
     ) -> None:
         self.findings = findings
         self.block = block
         self.mesh = mesh
         self.planned = planned
         self.buffers = buffers
+        self.groups = groups
         self.held: dict[tuple[str, str], list[Operation]] = {}  # the buffers by role and source
         for buffer in buffers:
             self.held.setdefault((text_of(buffer, "role"), text_of(buffer, "source")), []).append(buffer)
@@ -219,7 +240,19 @@ class BlockCheck:
                 elif rule is not None and rule.residual:
                     self.homes[value] = self.of(task, "activation", "device_local", bound)
         spaces = [b for b in self.buffers if text_of(b, "role") == "workspace" and b not in self.found]
-        self.workspace = self.buffer(spaces[:1], "the workspace", workspace_bound(self.block, self.mesh), "transient", "")
+        first, *more = self.alive() or [ZERO]
+        if spaces or more or first is not ZERO:
+            self.workspace = self.buffer(spaces[:1], "the workspace", first, "transient", "")
+        for size in more if self.workspace else ():
+            self.findings.at_least("R9", spaces[0], f"the size of @{self.workspace} (the workspace)", expr_of(spaces[0], "size"), size)
+
+    def alive(self) -> list[Expr]:
+        """The bytes that the workspace must hold, at one task or another, where the plan lets its groups run at once."""
+        tasks = [task for task in self.block.body if dist.work_of(task) is not None]
+        sources = {symbol_of(plan): name for name, plan in self.planned.items()}
+        named = {dist.name_of(task): task for task in tasks}
+        groups = [[named[sources[name]] for name in names_of(group, "tasks") if name in sources] for group in self.groups]
+        return list(dict.fromkeys(alive(tasks, self.mesh, self.homes, [group for group in groups if group])))
 
     def arguments(self) -> None:
         """The buffers of the block's arguments."""
@@ -297,6 +330,7 @@ class BlockCheck:
         reads, writes = self.uses(task)
         readers = [reader for buffer in writes for reader in self.readers().get(buffer, ())]
         after |= {dist.name_of(reader) for reader in readers if reader is not task}
+        after |= {dist.name_of(reader) for reader in self._readers_of_state(task)}
         self.after[name] = {symbol_of(self.planned[a]) for a in after if a in self.planned}
         if "" not in reads | writes:
             self._same("R10", plan, "reads", names_of(plan, "reads"), reads)
@@ -307,6 +341,24 @@ class BlockCheck:
         said = {name: names_of(plan, "after") for name, plan in plans.items()}
         for name in disagreeing(said, self.after):
             self._same("R8", plans[name], "is after", said[name], self.after[name])
+
+    def _readers_of_state(self, task: Operation) -> list[Operation]:
+        """The tasks that read a state before this one writes to it; what reads it as it was, but later, is refused."""
+        if not dist.writes_state(task):
+            return []
+        states = dist.states_of(task)
+        found = []
+        later = False
+        for other in self.block.body:
+            later = later or other is task
+            if other is task or dist.work_of(other) is None or not any(value in states for value in other.operands):
+                continue
+            if later:
+                message = f"'{dist.name_of(other)}' reads a state as it was before '{dist.name_of(task)}', which has written to it by then"
+                self.findings.refuse("R8", other, message, note("written here", task.span))
+            else:
+                found.append(other)
+        return found
 
     def readers(self) -> dict[str, list[Operation]]:
         """The tasks that use each buffer of weights."""

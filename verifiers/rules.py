@@ -9,10 +9,14 @@ import attrs
 from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expression_values import Substitution, nodes_of
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Verdict
 from bpir.verifiers.claims import Claim, Statement
+
+_PARTS = 64
+"""The most expressions that a size is taken apart into."""
 
 
 def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
@@ -22,6 +26,19 @@ def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relati
     divided = {r.right for r in declared if r.kind == "divides" and r.left.constant is None} if ranks.constant is not None else set()
     sizes = {size for type in reduced for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
     return {Relation("divides", ranks, size) for size in sizes}
+
+
+def parts(size: Expr) -> list[Expr]:
+    """The expressions of which a size is always one: each `max` and `min` in it replaced by one of its arguments."""
+    found, left = [], [size]
+    while left and len(found) + len(left) <= _PARTS:
+        current = left.pop()
+        node = next((atom for atom in nodes_of(current) if atom.kind in ("max", "min")), None)
+        if node is None:
+            found.append(current)
+        else:
+            left += [Substitution({}, {node: argument}).apply(current) for argument in node.arguments]
+    return found if not left else [size]
 
 
 @attrs.define
@@ -69,9 +86,11 @@ class Findings:
     def large_enough(self, rule: str, operation: Operation, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
         """Refuse a size that is not proved to be at least what is needed: that, or a whole number of bytes."""
         self.at_least(rule, operation, what, size, needed, *notes)
-        if size is not needed and not self.facts.equal(size, needed).proved:
-            statement = Statement(ONE, "|", size)
-            message = f"{what} is no whole number of bytes: {size.text}"
+        if size is needed or self.facts.equal(size, needed).proved:
+            return
+        for part in parts(size):
+            statement = Statement(ONE, "|", part)
+            message = f"{what} is no whole number of bytes: {part.text}"
             self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
 
     def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:

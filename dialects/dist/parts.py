@@ -21,15 +21,15 @@ class MeshAxes(Property):
     """`<["data"=D, "tensor"=t]>`: axis names with sizes, in mesh order; stored as two arrays would be: `[["data", #bp.expr<D>]]`."""
 
     name: str = "axes"
-    sign: str = "="
+    sign: str = "= "
 
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
-            f'{rule}: {quoted(self.sign) if self.sign else ""} raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])}
+            f'{rule}: {quoted(self.sign.strip()) if self.sign else ""} raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])}
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        yield f"{self.sign} <[" + ", ".join(f"{quoted(name)}={size.text}" for name, size in mesh_entries(attribute)) + "]>"
+        yield f"{self.sign}<[" + ", ".join(f"{quoted(name)}={size.text}" for name, size in mesh_entries(attribute)) + "]>"
 
 
 def _mesh_action(context: ParseContext, values: list[Any], span: Span) -> ArrayAttr:

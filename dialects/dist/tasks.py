@@ -144,6 +144,7 @@ class Collective(Task):
 
     required: ClassVar[tuple[str, ...]] = (*Task.required, "axes")
     reduces: ClassVar[bool] = False
+    in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -212,6 +213,7 @@ class AllReduce(Collective):
     syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes(), most=None)
     required = (*Collective.required, "reduction")
     reduces = True
+    in_place = (0,)
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         axes = [name for names in axes_of(operation) for name in names]

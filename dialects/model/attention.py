@@ -101,7 +101,10 @@ class Attention(ModelOperation):
         query, key, value = local.operands
         new = tuple(tensor((query.dims[0], query.dims[1], *t.dims[2:]), t.element) for t in (key, value))
         yield total(t.bytes for t in (query, *new))
-        yield self._scores(local) * query.element_bytes
+        yield self.scratch(local)
+
+    def scratch(self, local: Local) -> Expr:
+        return self._scores(local) * local.operands[0].element_bytes
 
 
 class KvAppend(ModelOperation):
@@ -188,3 +191,6 @@ class BatchMatmul(ModelOperation):
 
     def gradient_matmul(self, local: Local) -> Expr:
         return self.gradient_operations(local)
+
+    def workspace(self, local: Local) -> Iterable[Expr]:
+        yield local.results[0].bytes

@@ -196,8 +196,12 @@ class ModelOperation(OperationDeclaration):
         return ZERO
 
     def workspace(self, local: Local) -> Iterable[Expr]:
-        """Sizes in bytes that an unfused execution holds at once, besides the results of single linears."""
+        """Sizes in bytes that an unfused execution holds at once, besides the results of linears."""
         return ()
+
+    def scratch(self, local: Local) -> Expr:
+        """Bytes that an unfused execution holds besides its operands and results."""
+        return ZERO
 
 
 class Elementwise(ModelOperation):

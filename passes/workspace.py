@@ -1,0 +1,141 @@
+"""The workspace of inference: bytes for the intermediate values that are alive at once, in the order of the tasks in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import attrs
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.tasks import Collective, local, rule_of
+from bpir.dialects.model.base import feature_dims
+from bpir.ir.expression import ZERO, Expr, maximum
+from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Facts
+
+Places = tuple[int, int]
+"""The first and the last place at which a task may run: its own, or those of the tasks that it may run at once with."""
+
+
+@attrs.define(eq=False)
+class _Slot:
+    """Memory for one value at a time: a result that is written over an operand takes over the slot of the operand."""
+
+    size: Expr
+    first: int
+    last: int
+    projected: bool = False
+    """Whether it begins as a result of a projection that is not of the width of the residual stream."""
+
+
+def workspace_bytes(
+    block: Operation,
+    tasks: Sequence[Operation],
+    mesh: Mapping[str, Expr],
+    elsewhere: Collection[Value],
+    groups: Iterable[Sequence[Operation]],
+    facts: Facts,
+) -> Expr:
+    """`D + max(...)`, and where that is not proved to be enough the larger of it and of the bytes that are alive at a task.
+
+    `D` is one value as wide as the block's input. The maximum is over the results of projections that are alive at once, and what
+    operations hold unfused (attention Q, K and V together, and the scores: what FlashAttention avoids, Dao et al. 2022). For a serial
+    block with `h*d` at most `t*H` nothing more is ever alive.
+
+    Args:
+        elsewhere: the values that have buffers of their own.
+        groups: tasks that may run at once.
+    """
+    arguments = block.regions[0].blocks[0].arguments
+    hidden = arguments[0].type if arguments else None
+    if not isinstance(hidden, TensorType):
+        return ZERO
+    slots, unfused = _slots(tasks, mesh, elsewhere, _places(tasks, groups), hidden)
+    width = hidden.local(mesh).bytes
+    room = dict.fromkeys(c for c in (*_alive((s for s in slots if s.projected), len(tasks)), *unfused) if c is not ZERO)
+    bounds = [width + candidate for candidate in room] or [width]
+    open_peaks: list[Expr] = []
+    for peak in dict.fromkeys(_alive(slots, len(tasks))):
+        if not any(facts.at_least(bound, peak).proved for bound in (*bounds, *open_peaks)):
+            open_peaks.append(peak)
+    return maximum(width + maximum(*room) if room else width, *open_peaks)
+
+
+def _places(tasks: Sequence[Operation], groups: Iterable[Sequence[Operation]]) -> dict[Operation, Places]:
+    places = {task: (index, index) for index, task in enumerate(tasks)}
+    for group in groups:
+        at = [places[task][0] for task in group]
+        places.update(dict.fromkeys(group, (min(at), max(at))))
+    return places
+
+
+def _slots(
+    tasks: Sequence[Operation],
+    mesh: Mapping[str, Expr],
+    elsewhere: Collection[Value],
+    places: Mapping[Operation, Places],
+    hidden: TensorType,
+) -> tuple[list[_Slot], list[Expr]]:
+    """The slots that the tasks need; and what their operations hold unfused, each alone."""
+    readers: dict[Value, list[Operation]] = {}
+    for task in tasks:
+        for operand in task.operands:
+            readers.setdefault(operand, []).append(task)
+    slots: list[_Slot] = []
+    unfused: list[Expr] = []
+    held: dict[Value, _Slot] = {}
+    for task in tasks:
+        first, last = places[task]
+        rule = rule_of(task)
+        part = local(task, task, mesh)
+        if rule is not None:
+            unfused.extend(rule.workspace(part))
+            if rule.scratch(part) is not ZERO:
+                slots.append(_Slot(rule.scratch(part), first, last))
+        for value, type in zip(task.results, part.results, strict=True):
+            if value in elsewhere:
+                continue
+            slot = _taken_over(task, type.bytes, held, readers, places)
+            if slot is None:
+                wide = rule is not None and rule.brings_axes and _is_wide(value, hidden)
+                slot = _Slot(type.bytes, first, last, wide)
+                slots.append(slot)
+            held[value] = slot
+            slot.last = max(slot.last, last, *(places[reader][1] for reader in readers.get(value, ())))
+    return slots, unfused
+
+
+def _is_wide(value: Value, hidden: TensorType) -> bool:
+    return isinstance(value.type, TensorType) and (feature_dims(value.type) != feature_dims(hidden) or any(value.type.axes))
+
+
+def _taken_over(
+    task: Operation,
+    size: Expr,
+    held: Mapping[Value, _Slot],
+    readers: Mapping[Value, Sequence[Operation]],
+    places: Mapping[Operation, Places],
+) -> _Slot | None:
+    """The slot of an operand that the result may be written over: nobody reads the operand then or later."""
+    declaration = task.declaration if isinstance(task.declaration, Collective) else rule_of(task)
+    for index in declaration.in_place if declaration is not None else ():
+        operand = task.operands[index] if index < len(task.operands) else None
+        slot = held.get(operand) if operand is not None else None
+        if operand is None or slot is None or slot.size is not size:
+            continue
+        if all(places[reader][1] < places[task][0] for reader in readers[operand] if reader is not task):
+            return slot
+    return None
+
+
+def _alive(slots: Iterable[_Slot], count: int) -> list[Expr]:
+    """The bytes that are alive at each place."""
+    change = [ZERO] * (count + 1)
+    for slot in slots:
+        change[slot.first] += slot.size
+        change[slot.last + 1] -= slot.size
+    found, total = [], ZERO
+    for step in change[:count]:
+        total += step
+        found.append(total)
+    return found

@@ -1,0 +1,84 @@
+"""How many bytes of a block's values are alive in its workspace at each task, for `plan-inference.R9`.
+
+A value lives from the task that writes it to the last one that reads it. Tasks that the plan lets run at once are taken for running as
+long as any of them. A result does not count beside an operand that it may be written over: one that has as many bytes, that nobody reads
+later, and that the operation declares (`in_place`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist import tasks as dist
+from bpir.ir.expression import ZERO, Expr
+from bpir.ir.operation import Operation, Value
+
+Span = tuple[int, int]
+
+
+def alive(
+    tasks: Sequence[Operation], mesh: Mapping[str, Expr], elsewhere: Collection[Value], groups: Iterable[Collection[Operation]]
+) -> list[Expr]:
+    """The bytes alive at each task, in order; `elsewhere` are the values that have buffers of their own."""
+    spans = _spans(tasks, groups)
+    uses: dict[Value, list[Operation]] = {}
+    for task in tasks:
+        for value in task.operands:
+            uses.setdefault(value, []).append(task)
+    more, less = [ZERO] * (len(tasks) + 1), [ZERO] * (len(tasks) + 1)
+
+    def count(size: Expr, begin: int, end: int) -> None:
+        more[begin] += size
+        less[end + 1] += size
+
+    for task in tasks:
+        begin, end = spans[task]
+        part = dist.local(task, task, mesh)
+        rule = dist.rule_of(task)
+        if rule is not None:
+            count(rule.scratch(part), begin, end)
+        sizes = [type.bytes for type in part.results]
+        for value, size in zip(task.results, sizes, strict=True):
+            if value not in elsewhere:
+                count(size, begin, max([end, *(spans[user][1] for user in uses.get(value, ()))]))
+        own = [value for value in task.results if value not in elsewhere]
+        if len(own) == 1 and _overwrites(task, sizes[own[0].index], part.operands, elsewhere, uses, spans):
+            count(-sizes[own[0].index], begin, end)
+    found, total = [], ZERO
+    for plus, minus in zip(more[: len(tasks)], less, strict=False):
+        total += plus - minus
+        found.append(total)
+    return found
+
+
+def _spans(tasks: Sequence[Operation], groups: Iterable[Collection[Operation]]) -> dict[Operation, Span]:
+    """Between which places of the text each task may run."""
+    spans = {task: (place, place) for place, task in enumerate(tasks)}
+    for group in groups:
+        begin = min(spans[task][0] for task in group)
+        end = max(spans[task][1] for task in group)
+        for task in group:
+            spans[task] = (begin, end)
+    return spans
+
+
+def _overwrites(
+    task: Operation,
+    size: Expr,
+    operands: Sequence[TensorType],
+    elsewhere: Collection[Value],
+    uses: Mapping[Value, Sequence[Operation]],
+    spans: Mapping[Operation, Span],
+) -> bool:
+    """Whether the result may be written over an operand of the workspace."""
+    rule = dist.rule_of(task)
+    declared = rule.in_place if rule is not None else task.declaration.in_place if isinstance(task.declaration, dist.Collective) else ()
+    for index in declared:
+        if index >= len(operands):
+            continue
+        value, part = task.operands[index], operands[index]
+        same = isinstance(value.owner, Operation) and value not in elsewhere and part.bytes is size
+        if same and all(other is task or spans[other][1] < spans[task][0] for other in uses[value]):
+            return True
+    return False
