@@ -39,12 +39,14 @@ class PlanTransformerInferencePass(Derivation):
     - E2: $Q_{compute} = \mathrm{ops}$
     - E3: $Q_{memory} = \mathrm{read} + \mathrm{write}$
     - E4: $Q_{network} = \mathrm{msg}$
-    - E5: $C_{workspace} = bqHe + e \max(3bqhd/t, b(h/t)qc, bqF/t)$
+    - E5: $C_{workspace} = bqHe + e \max(3bqhd/t, b(h/t)qc, bqF/t)$, for a serial block with `h*d` at most `t*H`; else the larger of
+      that form over the projections that are alive at once and of what is alive at a task
     - E6: $C_{KV} = 2bc(hd/t)e$, one persistent buffer for K and V
 
     Conserved: the work of every task, component by component, and its sum; dependencies are the data flow.
 
-    Deviations from the papers: the workspace assumes unfused scores until a target is bound; it is a bound, not the peak of a schedule.
+    Deviations from the papers: the workspace assumes unfused scores until a target is bound; it is a bound for the
+    order of the tasks in the text, and for those that a `plan.concurrent` lets run at once.
 
     Evidence (executable work-equality rules): rules plan-inference.R1 to R15 are the gate of every run; R9 proves each buffer large
     enough for what it holds. E1 to E6 are proved from this text against derived plans in `tests/test_equations.py`. Unverified: that

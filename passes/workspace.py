@@ -98,10 +98,10 @@ def _slots(
             slot = _taken_over(task, type.bytes, held, readers, places)
             if slot is None:
                 wide = rule is not None and rule.brings_axes and _is_wide(value, hidden)
-                slot = _Slot(type.bytes, first, last, wide)
+                slot = _Slot(type.bytes, first, first, wide)
                 slots.append(slot)
             held[value] = slot
-            slot.last = max(slot.last, last, *(places[reader][1] for reader in readers.get(value, ())))
+            slot.last = max(slot.last, max((places[reader][1] for reader in readers.get(value, ())), default=last))
     return slots, unfused
 
 

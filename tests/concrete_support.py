@@ -14,12 +14,14 @@ from bpir.ir.printer import print_module
 PLAN = """\
 module @step {
   bp.symbols n, m where m > 1
+  bind.strategy @tp {tensor = 2}
   bind.deployment @node {devices = 2}
     links [0 -> 1]
   bind.target @queues queue {abi = 3, alignment = 64}
     implements {elementwise = "qm.map", host = "qm.host", matrix_multiply = "qm.matmul", sum_all = "qm.sum_all"}
   bind.target @slots slot {abi = 5, alignment = 512}
     implements {elementwise = "sm.map", host = "sm.host", matrix_multiply = "sm.matmul", sum_all = "sm.sum_all"}
+  plan.mesh <["tensor"=2]> strategy @tp
   plan.buffer @x : input<device_local> align 256 live [0, 1]
     size <4*n>
     consumers [@left, @right]

@@ -62,9 +62,12 @@ PHASES = {"prefill": c, "decode": ONE}
 
 
 @cache
-def inference(phase: str, degree: str = "t") -> tuple[Operation, Operation]:
-    """The distributed block of an example, and its plan."""
-    tasks = run(read(example_text("transformer_block")), f"distribute-inference{{phase={phase} tensor={degree}}}")
+def inference(phase: str, degree: str = "t", relation: str = "") -> tuple[Operation, Operation]:
+    """The distributed block of an example, and its plan; `relation` is declared besides those of the example."""
+    text = example_text("transformer_block")
+    if relation:
+        text = replaced(text, ("where t | h", f"where {relation}, t | h"))
+    tasks = run(read(text), f"distribute-inference{{phase={phase} tensor={degree}}}")
     return tasks, run(tasks, "plan-inference")
 
 
@@ -80,14 +83,14 @@ def layer(task: Operation) -> str:
     return dist.name_of(task).rpartition(".")[0]
 
 
-def of_inference(name: str, derived: Callable[[Operation, Operation], Iterable[Expr]]) -> Callable[[], list[Meaning]]:
+def of_inference(name: str, derived: Callable[[Operation, Operation], Iterable[Expr]], relation: str = "") -> Callable[[], list[Meaning]]:
     """The name stands for each of the values, in each phase and for a symbol and a number of ranks."""
 
     def meanings() -> list[Meaning]:
         found = []
         for phase, q in PHASES.items():
             for degree, ranks in (("t", t), ("8", constant(8))):
-                values = list(derived(*inference(phase, degree)))
+                values = list(derived(*inference(phase, degree, relation)))
                 assert values
                 found += [Meaning({**SIZES, "q": q, "t": ranks, name: value}) for value in values]
         return found
@@ -146,10 +149,11 @@ for _label, _name, _derived in (
     ("distribute-inference.E6", "C_KV", _states),
     ("distribute-inference.E7", "M_TP", collectives("msg")),
     ("distribute-inference.E8", "W_reduce", collectives("ops")),
-    ("plan-inference.E5", "C_workspace", buffers("workspace")),
     ("plan-inference.E6", "C_KV", buffers("state")),
 ):
     meaning(_label)(of_inference(_name, _derived))
+
+meaning("plan-inference.E5")(of_inference("C_workspace", buffers("workspace"), "H = h * d"))
 
 
 def tasks_of(module: Operation, plan: Operation) -> list[tuple[Work, Operation]]:

@@ -306,29 +306,57 @@ def test_r14_too_few_devices_for_the_strategy() -> None:
     assert labels(gate(source, read(few))) == {"bind-queue.R13", "bind-queue.R14"}
 
 
+def meshed(relations: str, mesh: str) -> Operation:
+    """The plan on another mesh, with two devices."""
+    symbols = ("n, m where m > 1", f"n, m, t, u where m > 1, {relations}")
+    return read(replaced(PLAN, symbols, ('plan.mesh <["tensor"=2]>', f"plan.mesh <[{mesh}]>")))
+
+
 @pytest.mark.parametrize(
-    ("relations", "degrees", "needed"),
+    ("relations", "mesh", "needed"),
     [
-        ("t > 2", ("t",), "t"),  # for every number more than the two that there are
-        ("t > 1", ("t",), ""),  # 2 is enough for 2
-        ("u | t", ("t",), ""),
-        ("t > u, u > 1", ("t",), "t"),
-        ("t > 2, u > 2", ("t", "8", "u"), "t or 8 or u"),  # whichever it is
-        ("t > 2", ("t", "2"), ""),  # it may be the second one
-        ("t > 2", ("1", "t"), "t"),  # one rank has no collective, and the plan has one
-        ("t > 2", ("1",), ""),
+        ("t > 2", '"tensor"=t', "t"),  # for every number more than the two that there are
+        ("t > u, u > 1", '"tensor"=t', "t"),
+        ("t > 1", '"data"=2, "tensor"=t', "2*t"),  # every axis counts
+        ("t > 1", '"pipeline"=3', "3"),
     ],
 )
-def test_r14_fewer_devices_than_ranks_for_every_number(relations: str, degrees: tuple[str, ...], needed: str) -> None:
-    lines = "".join(f"  bind.strategy @s{i} {{tensor = {degree}}}\n" for i, degree in enumerate(degrees))
-    changes = ("n, m where m > 1", f"n, m, t, u where m > 1, {relations}"), ("  bind.deployment", f"{lines}  bind.deployment")
-    found = gate(read(replaced(PLAN, *changes)), read(queue(*changes), "concrete.bpir"))
-    expected = [f"the strategy needs {needed} devices, the deployment has 2 [bind-queue.R14]"] if needed else []
-    assert [d.message for d in found] == expected
+def test_r14_fewer_devices_than_ranks_for_every_number(relations: str, mesh: str, needed: str) -> None:
+    with pytest.raises(DiagnosticError) as refusal:
+        run(meshed(relations, mesh), "bind-queue")
+    assert refusal.value.diagnostics[0].message == f"the strategy needs {needed} devices, the deployment has 2 [bind-queue.R14]"
 
 
-def test_r14_a_plan_without_a_collective_may_be_of_one_rank() -> None:
-    """One device holds one rank, and not eight: of two strategies the tasks tell which it can be."""
+@pytest.mark.parametrize(
+    ("relations", "mesh", "assumed"),
+    [
+        ("t > 1", '"tensor"=t', "3 > t"),  # 2 is enough for 2
+        ("u | t", '"pipeline"=t, "data"=u', "3 > t*u"),
+        ("3 > t", '"tensor"=t', ""),
+        ("t > 1", '"tensor"=2', ""),
+        ("t > 1", "", ""),  # one rank
+    ],
+)
+def test_r14_enough_devices_are_proved_or_assumed_and_never_unknown(relations: str, mesh: str, assumed: str) -> None:
+    source = meshed(relations, mesh)
+    text = print_module(run(source, "bind-queue")) + "\n"
+    assert (f"bp.assume {assumed}\n" in text) == bool(assumed) and text.count("bp.assume") == bool(assumed)
+    if not assumed:
+        return
+    unproved = replaced(text, (f"  bp.assume {assumed}\n", ""))
+    found = gate(source, read(unproved))
+    assert labels(found) == {"bind-queue.R14"}
+    with pytest.raises(DiagnosticError, match="the numbers break the relation"):
+        run(read(text), "bind-symbols{t=8 u=8}")
+
+
+def test_r14_a_plan_that_names_no_mesh_is_not_taken_for_one_of_one_rank() -> None:
+    with pytest.raises(DiagnosticError, match=r"the plan does not name its mesh \(plan.mesh\)"):
+        run(read(replaced(PLAN, ('  plan.mesh <["tensor"=2]> strategy @tp\n', ""))), "bind-queue")
+
+
+def test_r14_of_two_strategies_the_one_counts_that_the_plan_is_under() -> None:
+    """One device holds one rank, and not eight."""
     strategies = "".join(f"  bind.strategy @s{degree} {{tensor = {degree}}}\n" for degree in (1, 8))
     changes = ("  bind.strategy @tp {tensor = t}\n", strategies), ("{devices = t}", "{devices = 1}")
     source = read(replaced(example_text("gpt3_175b"), *changes))

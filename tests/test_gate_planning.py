@@ -279,8 +279,8 @@ def test_r8_a_dependency_that_others_imply_may_be_said_or_left_out() -> None:
     ("buffer", "change"),
     [
         ("@workspace", ("3*d*h", "2*d*h")),
-        ("@workspace", ("size <B*H*e + ", "size <")),
-        ("@workspace", (", c*h)", ")")),
+        ("@workspace", ("H*t + max(", "max(")),
+        ("@workspace", ("c*h + d*h)", "d*h)")),
         ("@attention.kv_cache", ("size <2*", "size <")),
         ("@attention.kv_cache", ("B*c*", "B*")),
         ("@mlp.expand.weights", ("size <F*H*e/t>", "size <F*H*e/t - 1>")),
@@ -410,7 +410,39 @@ def test_r13_facts_missing_changed_or_from_nowhere(facts: tuple[str, ...], at: s
 
 def test_terms_in_another_order_are_accepted() -> None:
     text = edited(planned(), CORE, ("work <ops = 4*B*c*d*h/t + 5*B*c*h/t", "work <ops = (5 + d*4)*c*B*(h/t)"))
-    accepted(edited(text, "plan.buffer @workspace ", ("<B*H*e + B*e*max(3*d*h, F, c*h)/t>", "<e*(max(h*c/t, F/t, h*3*d/t)*B + B*H)>")))
+    size = ("<B*e*max(H*t + max(3*d*h, F, c*h), c*h + d*h)/t>", "<B*max(h*(d + c)/t, H + max(h*c, F, h*3*d)/t)*e>")
+    accepted(edited(text, "plan.buffer @workspace ", size))
+
+
+def test_r16_the_mesh_and_the_strategy_of_the_plan_are_those_of_its_block() -> None:
+    mesh = 'plan.mesh <["tensor"=t]> strategy @tp'
+    refused(dropped(planned(), "plan.mesh"), RULE + "R16", at="dist.block")
+    refused(replaced(planned(), (mesh, mesh.replace("=t", "=2*t"))), RULE + "R16", at="plan.mesh")
+    refused(replaced(planned(), (mesh, mesh.replace("tensor", "data"))), RULE + "R16", at="plan.mesh")
+
+
+def test_r9_tasks_that_may_run_at_once_have_room_beside_each_other() -> None:
+    """Expand and contract, which need each other, may not; the query and the wide layer, taken as one group, need room for both."""
+    text = """
+  bp.symbols B, S, c, H, F, e
+  bind.workload @w inference {phase = decode, context = c}
+  bind.strategy @s {tensor = 1}
+  model.block @b(%x: !bp.tensor<B x S x H, e>) {
+    %n = model.layer_norm "n" %x
+    %u = model.linear "up" %n : [F]
+    %a = model.linear "down" %u : [H]
+    %v = model.linear "up2" %n : [F]
+    %y = model.linear "down2" %v : [H]
+    model.return %a, %y
+  }
+"""
+    source = run(read(text), "distribute-inference")
+    plan = print_module(run(source, "plan-inference"))
+    # The norm and both wide layers at once: up2 may run beside up.
+    assert "size <2*B*F*e + B*H*e>" in statement(plan, "plan.buffer @workspace")
+    smaller = replaced(plan, ("size <2*B*F*e + B*H*e>", "size <B*H*e + B*F*e>"))
+    refused(smaller, RULE + "R9", at="plan.buffer @workspace", source=source)
+    accepted(dropped(smaller, "plan.concurrent"), source)
 
 
 def test_another_name_of_a_product_is_accepted_under_its_relation_only() -> None:
@@ -436,7 +468,7 @@ def test_independent_tasks_in_another_order_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("buffer", "change"),
     [
-        ("@workspace", ("size <B*H*e", "size <1024 + B*H*e")),
+        ("@workspace", ("size <", "size <1024 + ")),
         ("@workspace", ("max(3*d*h, F, c*h)", "(3*d*h + F + c*h)")),
         ("@attention.kv_cache", ("size <2*", "size <3*")),
         ("@attention.kv_cache", ("/t", "")),
@@ -534,3 +566,34 @@ def test_two_results_in_one_buffer() -> None:
     for order in (without, turned):
         found = gate(source, read(order))
         assert RULE + "R9" in labels(found), shown(found)
+
+
+CACHE = """
+  bp.symbols B, c, h, d, e
+  bind.workload @decode inference {phase = decode, context = c}
+  bind.strategy @one {tensor = 1}
+  dist.mesh @mesh = <[]>
+  dist.block @block from "block" on @mesh workload @decode strategy @one(%q: T1, %k: T1, %v: T1) {
+    %kc, %vc = dist.state "a.kv_cache" from "a.core" : Tc, Tc
+    %o = dist.compute "a.core.decode" attention %q, %kc, %vc : T1
+      from "a.core" phase decode effects [read] work <ops = 1>
+    %k2, %v2 = dist.compute "a.kv_append.decode" kv_append %k, %v, %kc, %vc : Tc, Tc
+      from "a.core" phase decode effects [write] work <read = 2*B*d*e*h, write = 2*B*d*e*h>
+    dist.return %o
+  }
+""".replace("T1", "!bp.tensor<B x 1 x h x d, e>").replace("Tc", "!bp.tensor<B x c x h x d, e>")
+
+
+def test_r8_the_cache_is_written_after_it_is_read() -> None:
+    source = run(read(CACHE))
+    plan = print_module(run(source, "plan-inference"))
+    append = "plan.task @a.kv_append.decode"
+    assert "after [@a.core.decode]" in statement(plan, append)
+    refused(edited(plan, append, ("  after [@a.core.decode]\n", "")), RULE + "R8", at=append, source=source)
+
+
+def test_r8_what_reads_a_cache_that_was_written_by_then_is_refused() -> None:
+    plan = run(read(CACHE), "plan-inference")
+    core, append = (statement(CACHE, head) for head in ("%o = dist", "%k2, %v2 = dist"))
+    found = gate(read(CACHE.replace(core + append, append + core)), plan)
+    assert any("'a.core.decode' reads a state as it was before 'a.kv_append.decode'" in d.message for d in found), shown(found)

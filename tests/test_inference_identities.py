@@ -132,10 +132,24 @@ def test_the_seed_form_is_refuted_with_numbers_where_nothing_relates_hidden_and_
 
 @every_case
 def test_the_workspace_is_a_hidden_temporary_and_the_largest_sharded_result(phase: str, degree: str) -> None:
-    case = derive(phase, degree)
+    case = derive(phase, degree, "H = h * d")
     rest, arguments = candidates(to_sympy(case.bytes("workspace")))
     assert rest == b * case.q * H * e
     assert arguments == {sympy.expand(value) for value in room(case.q, case.t)}
+
+
+@every_case
+def test_the_workspace_of_wide_heads_holds_what_is_alive_at_attention(phase: str, degree: str) -> None:
+    """With h*d above t*H, Q beside the scores is more than a hidden temporary beside them: the larger of the two is needed."""
+    case = derive(phase, degree)
+    found = to_sympy(case.bytes("workspace"))
+    hidden, q, t = b * case.q * H * e, case.q, case.t
+    attention = e * b * q * h * d / t + e * b * (h / t) * q * c
+    decided = {"H": (1, 64), "c": (512, 512), "F": (8, 8)}
+    for index, larger in enumerate((attention, hidden + e * b * (h / t) * q * c)):
+        numbers = {b: 2, h: 16, d: 4, e: 2, T: 8, **{sympy.Symbol(n, integer=True, positive=True): v[index] for n, v in decided.items()}}
+        assert larger.subs(numbers) == max(x.subs(numbers) for x in (attention, *(hidden + r for r in room(q, t))))
+        assert from_sympy(found).evaluate({s.name: v for s, v in numbers.items()}) == larger.subs(numbers)
 
 
 @every_case

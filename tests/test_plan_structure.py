@@ -354,6 +354,12 @@ def test_a_degree_that_is_no_positive_integer(fields: str) -> None:
 # Every label has a test
 
 
+def test_r7_one_mesh_under_a_strategy_of_the_module() -> None:
+    mesh = statement(planned(), "plan.mesh")
+    refused(planned().replace(mesh, mesh + mesh, 1), "plan.R7", "plan.mesh")
+    refused(replaced(planned(), ("strategy @tp\n  plan.objective", "strategy @other\n  plan.objective")), "plan.R7", "plan.mesh")
+
+
 @pytest.mark.parametrize(
     ("verifier", "prefix", "test"),
     [

@@ -35,13 +35,13 @@ OBJECTIVES = {
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by task,
-    and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
+    R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by
+    task, and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
     capabilities, alternatives in their order of preference, and matrix products; R8 dependencies are the data flow, said or implied by
-    others, and an update of weights or of a state comes after all readers; R9 every obligation has its buffer, and it is large enough; R10 a task reads and writes
-    the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13 memory facts are kept; R14 the
-    one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple; R16 the plan names the mesh and the
-    strategy of its block.
+    others, and an update of weights or of a state comes after all readers; R9 every obligation has its buffer, and it is large enough;
+    R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13
+    memory facts are kept; R14 the one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple; R16 the plan
+    names the mesh and the strategy of its block.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:

@@ -30,7 +30,8 @@ def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relati
 
 def parts(size: Expr) -> list[Expr]:
     """The expressions of which a size is always one: each `max` and `min` in it replaced by one of its arguments."""
-    found, left = [], [size]
+    found: list[Expr] = []
+    left = [size]
     while left and len(found) + len(left) <= _PARTS:
         current = left.pop()
         node = next((atom for atom in nodes_of(current) if atom.kind in ("max", "min")), None)

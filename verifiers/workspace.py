@@ -40,11 +40,12 @@ def alive(
             count(rule.scratch(part), begin, end)
         sizes = [type.bytes for type in part.results]
         for value, size in zip(task.results, sizes, strict=True):
-            if value not in elsewhere:
-                count(size, begin, max([end, *(spans[user][1] for user in uses.get(value, ()))]))
-        own = [value for value in task.results if value not in elsewhere]
-        if len(own) == 1 and _overwrites(task, sizes[own[0].index], part.operands, elsewhere, uses, spans):
-            count(-sizes[own[0].index], begin, end)
+            if value in elsewhere:
+                continue
+            until = max((spans[user][1] for user in uses.get(value, ())), default=end)
+            count(size, begin, until)
+            if _overwrites(task, size, part.operands, elsewhere, uses, spans):
+                count(-size, begin, min(end, until))
     found, total = [], ZERO
     for plus, minus in zip(more[: len(tasks)], less, strict=False):
         total += plus - minus
