@@ -25,8 +25,7 @@ FOLDER = Path(__file__).parent / "data" / "cases"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text())
 INPUTS = sorted(path for path in FOLDER.iterdir() if path.name != "cases.json")
 
-PENDING = {
-}
+PENDING: dict[str, str] = {}
 """The cases that do not hold yet, and the part of the work that they belong to."""
 
 
