@@ -6,13 +6,15 @@ from functools import cache
 
 import attrs
 from concrete_support import PLAN
-from support import example_text, read, run
+from support import DATA, example_text, read, run
 
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
 UNDECLARED = " without t | H"
 """An example that leaves the width of a reduction's share open: the derivation has to record that the degree divides it."""
+CACHE = "war.dist"
+"""A distributed module, of `data/cases`, that reads the cache before it is written."""
 WRITTEN = "step"
 """A plan that no example leads to: one with transfers, barriers and calls of the host."""
 
@@ -38,7 +40,9 @@ class Case:
 
 @cache
 def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
-    if name == WRITTEN:
+    if name == CACHE:
+        source = read((DATA / "cases" / f"{name}.bpir").read_text(encoding="latin-1"), f"{name}.bpir")
+    elif name == WRITTEN:
         source = read(PLAN, f"{name}.bpir")
     elif len(passes) == 1:
         text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
@@ -99,6 +103,7 @@ def cases() -> list[Case]:
         planned = (f"distribute-{derived}", f"plan-{derived.partition('{')[0]}")
         found += [Case(f"{name} {derived}", name, (*planned, binding)) for binding in ("bind-queue", "bind-slot")]
     found += [Case(WRITTEN, WRITTEN, (binding,)) for binding in ("bind-queue", "bind-slot")]
+    found.append(Case(CACHE, CACHE, ("plan-inference",)))
     for kind, chosen, indices in (("inference", INFERENCE, MODELS), ("training", TRAINING, MODELS_OF_TRAINING)):
         for name, options in (chosen[index] for index in indices):
             found.append(Case(f"{name} {options}", name, (f"distribute-{kind}{{{options}}}",), "source"))

@@ -248,6 +248,8 @@ def machine(operations: list[Operation]) -> Found:
                     change = at(index, lambda o, n=name, v=value: _field(o, n, v))
                     yield Corruption(f"{operation.name}, field {what}", f"{where} {name}", change)
                     yield Corruption(f"{operation.name}, field {what}, consistently", f"{where} {name}", consistent(change, True))
+        if operation.name == "bind.deployment":
+            yield Corruption("one device, consistently", where, consistent(at(index, _one_device), True))
         if operation.name == "bind.target":
             yield Corruption("a kind of target that nothing extends", where, at(index, _unknown_kind))
         if operation.name == "bind.deployment" and "links" in operation.properties:
@@ -260,6 +262,15 @@ def _field(operation: Operation, name: str, value: Expr | None) -> None:
     assert isinstance(fields, DictAttr)
     entries = tuple((k, v if k != name else ExprAttr(value)) for k, v in fields.entries if k != name or value is not None)
     operation.properties["fields"] = DictAttr(entries)
+
+
+def _one_device(deployment: Operation) -> None:
+    """A deployment of one device, and a plan that says so."""
+    _field(deployment, "devices", constant(1))
+    assert deployment.parent is not None
+    for other in deployment.parent.operations:
+        if other.name == "concrete.devices":
+            other.properties["count"] = ExprAttr(constant(1))
 
 
 def _unknown_kind(target: Operation) -> None:

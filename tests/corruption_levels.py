@@ -11,10 +11,11 @@ from corruption_general import GENERAL
 from corruption_model import others
 from corruption_plan import planned
 
-from bpir.dialects.bp import RelationAttr, relations_attribute
-from bpir.ir.attributes import ArrayAttr, DictAttr
+from bpir.dialects.bind import Binding
+from bpir.dialects.bp import ExprAttr, RelationAttr, relations_attribute
+from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.expression import ONE, symbol
+from bpir.ir.expression import ONE, constant, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.verifiers.levels import level_of
@@ -41,6 +42,7 @@ def inputs(operations: list[Operation]) -> Found:
                 for place, (name, _) in enumerate(fields.entries):
                     kept = (*fields.entries[:place], *fields.entries[place + 1 :])
                     yield Corruption("field dropped", f"{name_of(operation)} {name}", put(index, "fields", DictAttr(kept)))
+                yield from _fields(index, operation, dict(fields.entries))
         if operation.name in ("bp.symbols", "bp.assume"):
             relations = operation.properties.get("relations")
             if isinstance(relations, ArrayAttr):
@@ -65,12 +67,25 @@ def inputs(operations: list[Operation]) -> Found:
         yield Corruption("assumption added", relation.text, assume(relation))
 
 
+def _fields(index: int, operation: Operation, fields: dict[str, Attribute]) -> Found:
+    """Each field that options give in vain, by default, or with another word."""
+    assert isinstance(operation.declaration, Binding)
+    for field in operation.declaration.table:
+        words = [StringAttr(word) for word in field.choices] or [ExprAttr(constant(number)) for number in (1, 2)]
+        kind = "field with another word" if field.name in fields and field.choices else "field added" if field.name not in fields else ""
+        for word in words if kind else ():
+            if word is not fields.get(field.name):
+                said = dictionary({**fields, field.name: word}.items())
+                yield Corruption(f"{kind}: {field.name}", f"{name_of(operation)} {word.text}", put(index, "fields", said))
+
+
 def _again(binding: Operation) -> None:
     assert binding.parent is not None
     binding.parent.operations.insert(place_of(binding), copy_of(binding, ""))
 
 
 def _relations(index: int, operation: Operation, relations: ArrayAttr) -> Found:
+    yield Corruption("relations in another order", operation.name, put(index, "relations", ArrayAttr(relations.values[::-1])))
     for place, relation in enumerate(relations.values):
         assert isinstance(relation, RelationAttr)
         where = f"{operation.name} {relation.text}"
@@ -78,3 +93,12 @@ def _relations(index: int, operation: Operation, relations: ArrayAttr) -> Found:
         yield Corruption("relation dropped", where, put(index, "relations", ArrayAttr(kept) if kept else None))
         swapped = (*kept, RelationAttr(relation.kind, relation.right, relation.left))
         yield Corruption("relation turned round", where, put(index, "relations", ArrayAttr(swapped)))
+        left, right = relation.left, relation.right
+        others = [("spelled otherwise", 2 * left, 2 * right)]
+        if relation.kind != "equal":
+            more = (2 * left, right) if relation.kind == "divides" else (left, right + 1)
+            less = (left, 2 * right) if relation.kind == "divides" else (left + 1, right)
+            others += [("stronger", *more), ("weaker", *less)]
+        for what, one, other in others:
+            new = (*relations.values[:place], RelationAttr(relation.kind, one, other), *relations.values[place + 1 :])
+            yield Corruption(f"relation {what}", where, put(index, "relations", ArrayAttr(new)))

@@ -51,7 +51,7 @@ HAND = """module @hand {
 }
 """
 """The operations of a model that no example has."""
-CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 53, 57, 60)  # of `cases()`: each level, both kinds, bound to both kinds of target
+CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 54, 58, 61)  # of `cases()`: each level, both kinds, bound to both kinds of target
 
 
 @attrs.frozen(eq=False)
