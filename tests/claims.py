@@ -23,6 +23,7 @@ from bpir.ir.verdict import Answer, Verdict
 NAMES = ("a", "b", "c", "t")
 Tree = tuple[Any, ...]
 Point = dict[str, int]
+Number = int | Fraction
 
 
 # --- what a tree is
@@ -46,31 +47,34 @@ def build(tree: Tree) -> Expr:
     return left * right if kind == "*" else left / right
 
 
-def value(tree: Tree, point: Point) -> Fraction:
-    """The value of the tree.
+def value(tree: Tree, point: Point) -> Number:
+    """The value of the tree; most are integers, whose arithmetic is faster than that of fractions.
 
     Raises:
         ZeroDivisionError: it has none there.
     """
     kind, *rest = tree
     if kind == "s":
-        return Fraction(point[rest[0]])
+        return point[rest[0]]
     if kind == "n":
-        return Fraction(rest[0])
+        return rest[0]
     parts = [value(part, point) for part in rest]
     if kind in ("max", "min"):
         return max(parts) if kind == "max" else min(parts)
     left, right = parts
     if kind == "ceildiv":
-        return Fraction(-(-left // right))
+        return -(-left // right)
     if kind == "floordiv":
-        return Fraction(left // right)
+        return left // right
     if kind in "+-":
         return left + right if kind == "+" else left - right
-    return left * right if kind == "*" else left / right
+    if kind == "*":
+        return left * right
+    quotient = Fraction(left) / right
+    return quotient.numerator if quotient.denominator == 1 else quotient
 
 
-def value_or_none(tree: Tree, point: Point) -> Fraction | None:
+def value_or_none(tree: Tree, point: Point) -> Number | None:
     try:
         return value(tree, point)
     except ZeroDivisionError:
@@ -362,12 +366,12 @@ class Outcome:
     undefined: bool  # the witness is one where a tree, as written, has no value
 
 
-CLAIMS: dict[str, tuple[Callable[[Facts, Expr, Expr], Verdict], Callable[[Fraction, Fraction], bool]]] = {
+CLAIMS: dict[str, tuple[Callable[[Facts, Expr, Expr], Verdict], Callable[[Number, Number], bool]]] = {
     "equal": (lambda f, p, r: f.equal(p, r), lambda u, v: u == v),
     "at least": (lambda f, p, r: f.at_least(p, r), lambda u, v: u >= v),
     "greater": (lambda f, p, r: f.greater(p, r), lambda u, v: u > v),
     "integral": (lambda f, p, r: f.integral(p), lambda u, v: u.denominator == 1),
-    "divides": (lambda f, p, r: f.divides(r, p), lambda u, v: (u / v).denominator == 1),
+    "divides": (lambda f, p, r: f.divides(r, p), lambda u, v: (Fraction(u) / v).denominator == 1),
 }
 
 
@@ -412,7 +416,7 @@ def judge(pair: Pair) -> list[Outcome]:
     return found
 
 
-def _compare_values(pair: Pair, expr: Expr, points: tuple[Point, ...], values: list[Fraction | None]) -> None:
+def _compare_values(pair: Pair, expr: Expr, points: tuple[Point, ...], values: list[Number | None]) -> None:
     reduced = pair.facts.reduce(expr)
     for point, expected in list(zip(points, values, strict=True))[:: max(1, len(points) // 8)]:
         if expected is not None and not (expr.evaluate(point) == reduced.evaluate(point) == expected):
