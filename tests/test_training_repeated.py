@@ -1,0 +1,51 @@
+"""What backward repeats: attention's softmax and no other, the core with its last product, and the mark of what nothing reads."""
+
+from __future__ import annotations
+
+import pytest
+from support import gate, labels, read, replaced, run
+
+from bpir.dialects.dist.tasks import name_of, text_of
+from bpir.ir.operation import Operation, top_level
+from bpir.ir.printer import print_module
+
+TEXT = """
+module @r {
+  bp.symbols B, S, H, h, d, t, e where t | h, t | H, t | S
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %n = model.softmax "odd" %x
+    %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [h x d], [h x d]
+    %s = model.batch_matmul "attention.query_key" %q, %k transposed
+    %g = model.gelu "attention.cap" %s
+    %p = model.softmax "attention.softmax" %g
+    %m = model.dropout "attention.dropout" %p
+    %o = model.batch_matmul "attention.probability_value" %m, %v
+    %y = model.linear "attention.out" %o : [H]
+    model.return %y
+  }
+}
+"""
+ATTENTION = {"attention.query_key", "attention.softmax", "attention.dropout"}
+
+
+def repeated(module: Operation) -> list[Operation]:
+    (block,) = (o for o in top_level(module) if o.name == "dist.block")
+    return [task for task in block.body if text_of(task, "phase") == "recompute"]
+
+
+@pytest.mark.parametrize(("choice", "layers", "unread"), [
+    ("none", set(), set()),
+    ("attention", ATTENTION, set()),
+    ("core_attention", {*ATTENTION, "attention.probability_value"}, {"attention.probability_value"}),
+])  # fmt: skip
+def test_attention_is_a_softmax_between_two_products(choice: str, layers: set[str], unread: set[str]) -> None:
+    found = repeated(run(read(TEXT), f"distribute-training{{tensor=t recompute={choice}}}"))
+    assert {name_of(task).removesuffix(".recompute") for task in found} == layers
+    assert {name_of(task).removesuffix(".recompute") for task in found if "unread" in task.properties} == unread
+
+
+def test_the_mark_of_what_nothing_reads_is_judged() -> None:
+    model = read(TEXT)
+    text = print_module(run(model, "distribute-training{tensor=t recompute=core_attention}"))
+    assert gate(model, read(text)) == []
+    assert labels(gate(model, read(replaced(text, (" unread\n", "\n"))))) == {"distribute-training.R11"}
