@@ -398,7 +398,7 @@ def _power(terms: Terms, n: int) -> Terms:
         for _ in range(n - 1):
             result = _product_of_sums(result, terms)
         return result
-    spend(2 * comb(n + len(terms) - 1, len(terms) - 1))
+    spend(6 * comb(n + len(terms) - 1, len(terms) - 1))
     # (c*m + rest)**n = sum of comb(n, k) * (c*m)**k * rest**(n - k), one term after the other
     parts: list[tuple[int, Coefficient, Monomial]] = [(n, 1, UNIT)]
     *others, (m, c) = terms.items()

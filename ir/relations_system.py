@@ -113,6 +113,7 @@ class _Solver:
         return expr.substitute(self._values)
 
     def _eliminate(self, name: str, value: Expr, origin: str, mentioned: tuple[str, ...]) -> None:
+        spend(len(self._whole))
         step = Substitution({name: value})
         changed = {key: step.apply(self._values[key]) for key in self._mentioning.get(name, ())}
         facts = [(step.apply(fact) if name in fact.symbols else fact, is_positive) for fact, is_positive in self._whole.items()]

@@ -154,10 +154,19 @@ def _tree(random: Random, names: tuple[str, ...], size: int) -> Tree:
     if kind == "**":
         return ("**", _tree(random, names, size - 1), random.choice((2, 2, 3)))
     first = random.randint(1, size - 1)
-    left, right = _tree(random, names, first), _tree(random, names, size - first)
+    left = _tree(random, names, first)
+    # a divisor is positive: what has a value nowhere as written may have one in its normal form
+    right = (_positive if kind in ("ceildiv", "floordiv", "/") else _tree)(random, names, size - first)
     if kind == "/" and random.random() < 0.6:
         kind = "ceildiv"
     return (kind, left, right)
+
+
+def _positive(random: Random, names: tuple[str, ...], size: int) -> Tree:
+    if size == 1:
+        return _tree(random, names, 1)
+    first = random.randint(1, size - 1)
+    return (random.choice(("+", "*", "max", "min", "ceildiv")), _positive(random, names, first), _positive(random, names, size - first))
 
 
 def _relation(random: Random, names: tuple[str, ...]) -> Declared:
@@ -231,7 +240,7 @@ def _impossible(random: Random, names: tuple[str, ...]) -> Iterator[tuple[str, l
     yield "sum of squares modulo 4", [("equal", ("+", ("**", x, 2), ("**", y, 2)), ("+", ("*", _n(4), z), _n(3)))]
     yield "square between squares", [("equal", ("**", x, 2), ("+", ("**", y, 2), random.choice((y, _n(1), ("*", _n(2), y)))))]
     yield "twice a square", [("equal", ("**", x, 2), ("*", _n(random.choice((2, 3, 5, 6, 8, 12))), ("**", y, 2)))]
-    yield "no root", [("equal", ("**", x, random.choice((2, 3))), _n(big + random.choice((2, 3, 6, 10))))]
+    yield "no root", [("equal", ("**", x, random.choice((2, 3))), _n(random.choice((2, 3, 12, 99, 4097, 10**6 + 10))))]
     prime = _n(random.choice((7, 13, 101, 12289)))
     yield "a prime's factors", [("equal", ("*", x, y), prime), ("greater", x, _n(1)), ("greater", y, _n(1))]
     yield "largest", [("equal", ("max", x, y), _n(k)), ("greater", x, _n(k))]

@@ -46,7 +46,7 @@ def test_arithmetic_is_limited_inside_only() -> None:
 
 
 def test_a_power_of_a_sum_counts_its_terms() -> None:
-    """(p + q + r)**4 has (4 + 2)*(4 + 1)/2 = 15 terms; in a text, the place is that of the power."""
+    """(p + q + r)**4 has (4 + 2)*(4 + 1)/2 = 15 terms, each of several steps; in a text, the place is that of the power."""
     with limited(14), pytest.raises(DiagnosticError, match="too much work") as refusal:
         parse_expression("1 + (pe + qe + re)**4")
     span = refusal.value.diagnostics[0].span
