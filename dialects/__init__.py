@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 import threading
 from collections.abc import Iterable
 from types import ModuleType
@@ -19,7 +19,7 @@ _ALWAYS = ("builtin", "func")
 def available() -> tuple[str, ...]:
     """The names of all dialects that exist, sorted."""
     if not _available:
-        _available.extend(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+        _available.extend(sorted(name.partition(".")[0] for folder in __path__ for name in os.listdir(folder) if name[0] not in "_."))
     return tuple(_available)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, FloatType, IntegerType, Type, joined, quoted
 from bpir.ir.float_formats import float_text
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
 

@@ -5,7 +5,7 @@ Parser, verifiers, passes, reports and pages ask here; none of them lists dialec
 
 from __future__ import annotations
 
-import attrs
+from bpir.ir import attrs
 
 MODULE = "builtin.module"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from fractions import Fraction
 
-import attrs
+from bpir.ir import attrs
 
 
 @attrs.frozen

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.diagnostic import Span
 

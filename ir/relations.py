@@ -17,8 +17,7 @@ from functools import cached_property
 from operator import ge, gt
 from typing import Any
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.effort import EffortError, limited
 from bpir.ir.expression import ONE, Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, power, product

@@ -11,8 +11,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.expression import Expr, ExpressionError, symbol
 from bpir.ir.expression_atoms import symbol_atom
 from bpir.ir.relations_system import System

@@ -1,15 +1,15 @@
-"""LALR tables: lark builds them from grammar text once, afterwards they are read from a cache beside this file without lark."""
+"""LALR tables: lark builds them from grammar text once, afterwards they are read from a cache without lark.
+
+The cache is the folder `__pycache__` beside this file, or the user's own where that can't be written (`XDG_CACHE_HOME`).
+"""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import marshal
 import os
 import re
 import sys
-import tempfile
-from pathlib import Path
+from importlib.util import source_hash
 from typing import Any, NamedTuple
 
 from bpir.parser.lexer import END, TERMINALS, TOKEN
@@ -17,7 +17,7 @@ from bpir.parser.lexer import END, TERMINALS, TOKEN
 ACCEPT = 1 << 40
 """The action of the end of the text where a start symbol is complete. Others: a state to shift to, or `~rule` to reduce."""
 
-_FORMAT = 6  # of the cached file
+_FORMAT = 7  # of the cached file
 _OPENERS = frozenset("([{<")
 _CLOSERS = frozenset(")]}>")
 
@@ -48,47 +48,51 @@ class Tables(NamedTuple):
 
 def tables(grammar: str, starts: tuple[str, ...]) -> Tables:
     """The tables of a grammar, from the cache if it has them."""
-    key = hashlib.sha256("\0".join([str(_FORMAT), sys.version, _lark_stamp(), *starts, grammar]).encode()).hexdigest()
-    path = Path(__file__).parent / "__pycache__" / f"grammar-{key[:32]}.tables"
-    plain = _read(path)
-    if plain is None:
+    key = "\0".join([str(_FORMAT), str(sys.implementation.cache_tag), *starts, grammar])
+    name = f"grammar-{source_hash(key.encode()).hex()}.tables"
+    plain = None
+    for folder in _folders():
+        plain = _read(os.path.join(folder, name), key)
+        if plain is not None:
+            break
+    else:
         plain = build(grammar, starts)
-        _write(path, plain)
+        data = marshal.dumps((key, plain))
+        any(_write(os.path.join(folder, name), source_hash(data) + data) for folder in _folders())
     actions, gotos, rules, start_states, nonterminals, openers, closers, closing = plain
     return Tables(actions, gotos, [Rule(*r) for r in rules], start_states, nonterminals, frozenset(openers), frozenset(closers), closing)
 
 
-def _lark_stamp() -> str:
-    """The content of lark's `__init__` (it holds the version), read without importing lark."""
-    spec = importlib.util.find_spec("lark")
-    if spec is None or spec.origin is None:
-        return ""
-    return Path(spec.origin).read_text(encoding="utf-8")
+def _folders() -> list[str]:
+    """Where tables are kept, the best place first."""
+    own = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return [os.path.join(os.path.dirname(__file__), "__pycache__"), os.path.join(own, "bpir")]
 
 
-def _read(path: Path) -> Any:
+def _read(path: str, key: str) -> Any:
+    """The tables in a file; None if it is not there, is damaged, or holds those of another grammar."""
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError:
         return None
-    if hashlib.sha256(data[32:]).digest() != data[:32]:
+    if source_hash(data[8:]) != data[:8]:
         return None
-    return marshal.loads(data[32:])
+    of, plain = marshal.loads(data[8:])
+    return plain if of == key else None
 
 
-def _write(path: Path, plain: Any) -> None:
-    data = marshal.dumps(plain)
+def _write(path: str, data: bytes) -> bool:
+    """Write a file, whole or not at all; whether that could be done."""
+    part = f"{path}.{os.getpid()}"
     try:
-        path.parent.mkdir(exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(part, "xb") as file:
+            file.write(data)
+        os.replace(part, path)
     except OSError:
-        return  # not writable: not cached
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(data).digest() + data)
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
+        return False
+    return True
 
 
 def build(grammar: str, starts: tuple[str, ...]) -> Any:

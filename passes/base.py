@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, Span
 from bpir.ir.operation import Operation
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.passes.binding import BindTargetPass
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Span, note
 from bpir.ir.dialect import is_input
 from bpir.ir.operation import Operation, top_level

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import chain, count
 
-import attrs
-
 from bpir.dialects import bind as bind
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
@@ -15,6 +13,7 @@ from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import Phase, phase_of, token_axes
 from bpir.dialects.model.sharding import TENSOR, sharded
+from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
@@ -14,6 +12,7 @@ from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.phases import input_axis, training_axes
 from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
+from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol

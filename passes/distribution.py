@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.bp import SymbolTable, product, relations_attribute
+from bpir.ir import attrs
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Span, fail, note

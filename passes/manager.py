@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Group, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.dialects.model.factors import Factors
+from bpir.ir import attrs
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation

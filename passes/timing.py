@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-import attrs
+from bpir.ir import attrs
 
 _RULE = "===-------------------------------------------------------------------------==="
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, free_name, group_of, layer_of, settings_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.decompose import origin_of
 from bpir.dialects.model.sharding import Regions, partial, reduced, whole
+from bpir.ir import attrs
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value

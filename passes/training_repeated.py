@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.passes.training_graph import Flow, Graph, Layer
 
 

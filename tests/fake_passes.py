@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.expression import Expr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 
@@ -131,8 +130,9 @@ def test_dominance() -> None:
 OWN = [name for name in dialects.available() if name not in ("builtin", "func") and dialects.load(name)]
 
 
-@pytest.mark.parametrize("names", [(), *itertools.combinations(OWN, 1), *itertools.combinations(OWN, 2), tuple(OWN)])
+@pytest.mark.parametrize("names", [(), *((name,) for name in OWN), tuple(OWN)])
 def test_grammars_have_no_conflicts(names: tuple[str, ...]) -> None:
+    """Two dialects that conflict do so in the grammar of all of them, too; the file tests read most other combinations."""
     text, starts, _ = compose(dialects.load_all(names))
     build(text, starts)  # strict: raises on any conflict
 

@@ -45,10 +45,15 @@ def other_types(type: Type) -> Iterator[Type]:
 
 
 def changes(module: Operation) -> Iterator[tuple[str, int, int, object]]:
-    """What is wrong, with which operation of the walk, and which of its values."""
-    for index, operation in enumerate(module.walk()):
-        if operation.name.partition(".")[0] != "dist":
-            continue
+    """What is wrong, with which operation of the walk, and which of its values; of operations that are alike, the first and the last."""
+    alike: dict[object, list[int]] = {}
+    operations = list(module.walk())
+    for index, operation in enumerate(operations):
+        if operation.name.partition(".")[0] == "dist":
+            kind = (operation.name, *map(operation.properties.get, ("kind", "phase")), len(operation.operands), len(operation.results))
+            alike.setdefault(kind, []).append(index)
+    for index in sorted({place for found in alike.values() for place in (found[0], found[-1])}):
+        operation = operations[index]
         yield from (("operand dropped", index, place, None) for place in range(len(operation.operands)))
         yield "operand added", index, 0, None
         if operation.name not in ("dist.block", "dist.return"):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from bpir import __version__
 from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Tool:
                 write_output(help_text(self.usage, self.about, self.table, self.closing), None)
                 return 0
             if arguments.flag("version"):
-                write_output(f"{self.name} {_version()}\n", None)
+                write_output(f"{self.name} {__version__}\n", None)
                 return 0
             from bpir.ir.effort import BASE, limited
 
@@ -257,9 +258,3 @@ def _cannot_write(path: str, failure: OSError) -> Exception:
     from bpir.ir.diagnostic import fail
 
     return fail(f"cannot write '{path}': {failure.strerror}")
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("bpir")

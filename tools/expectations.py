@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, Source, Span, error
 
 _SEVERITY = r"expected-(?P<severity>error|note|warning|remark)"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.expression import ZERO, Expr, total
 
 Fact = Expr | bool

@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, top_level

@@ -6,8 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.expression import Expr
 from bpir.tools.report import Report, Work, grouped, summed, with_total
 

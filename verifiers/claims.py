@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation

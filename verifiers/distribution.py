@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-import attrs
-
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
@@ -13,6 +11,7 @@ from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.plan import expr_of, symbol_of
+from bpir.ir import attrs
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.dialects.model.factors import Factors, Tensor
+from bpir.ir import attrs
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import attrgetter
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.attributes import (
     ArrayAttr,
     Attribute,

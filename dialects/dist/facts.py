@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bpir.ir import attrs
+
 from collections.abc import Iterable
 
-import attrs
 
 from bpir.dialects.bp import Vector, vector_action
 from bpir.ir.attributes import Attribute

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bpir.ir import attrs
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
 
 from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted

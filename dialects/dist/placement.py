@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bpir.ir import attrs
+
 from collections.abc import Iterable
 
-import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, UnitAttr, dictionary, quoted
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
+from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from bpir.ir import attrs
 
 
 @attrs.frozen

@@ -7,10 +7,9 @@ et al. 2019: the head axes and the feed-forward axis; Narayanan et al. 2021, fig
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, feature_dims
+from bpir.ir import attrs
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 

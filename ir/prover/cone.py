@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.effort import Effort
 
 Powers = tuple[int, ...]

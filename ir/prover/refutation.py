@@ -12,8 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, gcd, lcm
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr
 from bpir.ir.expression_atoms import Atom, monomial

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.ir.effort import Effort, Exhausted
 from bpir.ir.expression import ExpressionError
 from bpir.ir.satisfiability.constraints import Problem

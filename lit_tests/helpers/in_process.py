@@ -132,10 +132,17 @@ class _Shell:
 
     def _command(self, words: list[str], streams: _Streams) -> int:
         self.log.append(f"$ {' '.join(words)}")
-        status = self._status(words[1:], streams) == 0 if words[0] == "!" else self._status(words, streams)
+        negated = words[0] in ("!", "not")
+        try:
+            status = self._status(words[negated:], streams)
+        except OSError as failure:  # as a shell says it
+            streams.stderr.write(f"{failure}\n".encode())
+            status, negated = 127, False
+        if negated:
+            status = int(status <= 0)  # ended by a signal: no refusal
         if status != 0:
-            self.log.append(f"{streams.shown()}exit status {int(status)}")
-        return int(status)
+            self.log.append(f"{streams.shown()}exit status {status}")
+        return status
 
     def _status(self, words: list[str], streams: _Streams) -> int:
         name, *arguments = words

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist import tasks as dist
+from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation, Value

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from bpir.ir import attrs
 from bpir.run.operations.base import SEMANTICS, Semantics
 
 if TYPE_CHECKING:
