@@ -11,7 +11,7 @@ from math import lcm, prod
 from bpir.ir.expression import Expr
 from bpir.ir.expression_atoms import UNIT, Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral, whole
-from bpir.ir.expression_core import Terms, intern
+from bpir.ir.expression_core import intern
 from bpir.ir.expression_fraction import divide
 from bpir.ir.relations_system import System
 
@@ -99,12 +99,11 @@ def _is_sum_of_multiples(facts: Sequence[Expr], expr: Expr) -> bool:
 def _open(expr: Expr) -> dict[Key, int | Fraction]:
     """The terms of the expression that its form does not show to be integers, by their monomials and denominators."""
     below = expr.denominator
-    terms = expr.terms
-    if below is not None and all(n > 0 for m in terms for _, n in m.factors):
-        quotient, _ = divide(terms, below.terms)
-        kept: Terms = {m: c for m, c in quotient.items() if type(c) is int and whole(m)}
-        terms = (expr - intern(kept)).terms
-    return {(m, below): c for m, c in terms.items() if below is not None or type(c) is not int or not whole(m)}
+    if below is not None and all(n > 0 for m in expr.terms for _, n in m.factors):
+        quotient, _ = divide(expr.terms, below.terms)
+        expr = expr - intern({m: c for m, c in quotient.items() if type(c) is int and whole(m)})
+        below = expr.denominator
+    return {(m, below): c for m, c in expr.terms.items() if below is not None or type(c) is not int or not whole(m)}
 
 
 def _multiples(facts: Sequence[Expr], target: dict[Key, int | Fraction]) -> Iterator[tuple[Expr, Monomial]]:

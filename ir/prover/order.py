@@ -18,8 +18,8 @@ from bpir.ir.prover.refutation import Fact, impossible, without_divisors
 from bpir.ir.prover.squares import shown_by_squares
 from bpir.ir.relations_system import System, with_fresh_excess
 
-STEPS = 500_000  # that one claim may take
-_CASE_STEPS = 100_000  # of these, that one case may take before it is split
+STEPS = 200_000  # that one claim may take
+_CASE_STEPS = 50_000  # of these, that one case may take before it is split
 _CASES = 4  # values of a node that are tried one after the other
 
 
