@@ -23,6 +23,7 @@ BASES = {
     "all again": ("transformer_block", "distribute-training{tensor=t recompute=full}"),
     "biased": ("biased", "distribute-training{tensor=t}"),
     "sequence": ("mlp", f"distribute-training{{tensor=t {SEQUENCE}}}"),
+    "norms": ("transformer_block", f"distribute-training{{tensor=t {SEQUENCE}}}"),
     "decode": ("transformer_block", "distribute-inference{phase=decode tensor=t}"),
 }
 """What the errors are made in: a model and the pass that derives the text."""
@@ -176,6 +177,27 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
     "the cache before it is written": ("decode", "attention.core.decode", [("attention.core.decode", "%k_visible", "%k_cache")]),
     "the new tokens only": ("decode", "attention.core.decode", [("attention.core.decode", "%k_visible, %v_visible", "%k, %v")]),
     # gradients
+    "a gradient of part of the tokens typed complete": (
+        "norms",
+        "'mlp.layer_norm.weight_gradient' gives",
+        [
+            (
+                "mlp.layer_norm.weight_gradient",
+                "!bp.tensor<H, e, unreduced={tensor}>, !bp.tensor<H, e, unreduced={tensor}>",
+                "!bp.tensor<H, e>, !bp.tensor<H, e>",
+            )
+        ],
+    ),
+    "an update before the reduction": (
+        "norms",
+        "'mlp.layer_norm.optimizer' reads a partial sum",
+        [("mlp.layer_norm.optimizer", "%9#0", "%2#0")],
+    ),
+    "a reduction of another gradient": (
+        "norms",
+        "'mlp.layer_norm.optimizer' reads",
+        [("mlp.layer_norm.gradient_reduction", "%2#0, %2#1", "%7#0, %7#1")],
+    ),
     "a gradient missing in a sum": (
         "training",
         "qkv_fork.activation_gradient",
