@@ -20,3 +20,14 @@ def test_no_derivation_is_imported(module: str) -> None:
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert f"bpir.run.{module}" in loaded
     assert not [name for name in loaded if name.startswith(tuple(f"bpir.{part}" for part in DERIVATIONS))]
+
+
+def test_numpy_is_asked_for() -> None:
+    """Without NumPy the tool says what to install."""
+    program = (
+        "import sys; sys.modules['numpy'] = None\nfrom bpir.tools.bp_run import main\n"
+        "sys.exit(main(['examples/mlp.bpir', '--source=examples/mlp.bpir']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "error: bp-run needs NumPy, which is not installed: pip install 'bpir[run]'\n"

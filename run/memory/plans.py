@@ -9,7 +9,7 @@ from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist import tasks as dist
 from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, error
+from bpir.ir.diagnostic import Diagnostic, error, fail
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Meter
 from bpir.run.memory.activations import Alive
@@ -32,13 +32,19 @@ class Buffer:
 
 
 def buffers_of(plan: Operation, numbers: Numbers) -> list[Buffer]:
-    """The buffers of a plan."""
+    """The buffers of a plan.
+
+    Raises:
+        DiagnosticError: the module has none.
+    """
     found = []
     for operation in plan.walk():
         size = operation.properties.get("size")
         if operation.name == "plan.buffer" and isinstance(size, ExprAttr):
             role, origin = dist.text_of(operation, "role"), dist.text_of(operation, "source")
             found.append(Buffer(operation, role, origin, _names(operation, "producers"), numbers.fraction(size.expr)))
+    if not found:
+        raise fail("expected a plan, found a module without buffers", plan.span)
     return found
 
 
