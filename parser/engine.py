@@ -47,6 +47,10 @@ class Program(NamedTuple):
     """Per state: the matchers of texts that may be memoized, each with the memo's number and the state to go to."""
     starts: dict[str, int]
     tables: Tables
+    wholes: dict[int, Callable[..., re.Match[str] | None]]
+    """Per state in which an operation may come that leads back to it: the matcher of those that may be read at once."""
+    whole: Callable[[Any, re.Match[str]], int | None]
+    """Reads an operation that such a matcher found; where it ends, or None if the grammar must read it."""
 
 
 def run(program: Program, parser: Any, start: str, position: int, end: int) -> Any:
@@ -58,6 +62,7 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     actions, gotos, reductions, memos = program.actions, program.gotos, program.reductions, program.memos
     text: str = parser.text
     memo: list[dict[str, Any]] = parser.memo
+    wholes, whole = program.wholes, program.whole
     match = TOKEN.match
     state = program.starts[start]
     states = [state]
@@ -67,7 +72,13 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     finish = position  # the end of the last token
     row = actions[state]
     while True:
-        if state in memos:
+        if state in wholes:
+            found = wholes[state](text, position, end)
+            read_to = whole(parser, found) if found is not None else None
+            if read_to is not None:
+                position = finish = read_to
+                continue
+        elif state in memos:
             for matcher, number, target in memos[state]:
                 found = matcher(text, position, end)
                 if found is not None:
@@ -141,6 +152,12 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
             state = gotos[states[-1]][left]
             states.append(state)
             row = actions[state]
+            if state in wholes:
+                found = wholes[state](text, token.start(), end)  # type: ignore[union-attr]
+                read_to = whole(parser, found) if found is not None else None
+                if read_to is not None:
+                    position = finish = read_to
+                    break
 
 
 def _special(parser: Any, row: dict[str | int, int], token: Any, position: int, end: int) -> Any:

@@ -34,7 +34,7 @@ What the author of a dialect must know:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bpir import dialects
@@ -60,6 +60,7 @@ from bpir.parser.operation_actions import OPERATION_ACTIONS, OPERATION_FACTORIES
 from bpir.parser.state import ParserState
 from bpir.parser.tables import Rule, Tables, tables
 from bpir.parser.type_actions import TYPE_ACTIONS, TYPE_FACTORIES
+from bpir.parser.whole import DICTIONARY, FUNCTION_TYPE, OPERATION, read_whole
 
 
 def _raw(p: ParserState, v: list[Any], start: int, end: int) -> Raw:
@@ -88,11 +89,10 @@ _FACTORIES: dict[str, Callable[[tuple[str, ...]], RawAction]] = {
     **LOCATION_FACTORIES,
 }
 
-_DICTIONARY = r"\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}"
 _MEMOIZED = {
-    "op_type": (0, r"[ \t]*+(\((?:[^\n\r/l{}]++|l(?!oc\()|/(?!/)|\{[^{}\n]*+\})*+(?<![ \t]))"),
-    "op_properties": (1, rf"[ \t]*+(<{_DICTIONARY}>)"),
-    "op_attributes": (2, rf"[ \t]*+({_DICTIONARY})"),
+    "op_type": (0, rf"[ \t]*+({FUNCTION_TYPE})"),
+    "op_properties": (1, rf"[ \t]*+(<{DICTIONARY}>)"),
+    "op_attributes": (2, rf"[ \t]*+({DICTIONARY})"),
 }
 """Nonterminals whose text often repeats: the number of their memo, and a pattern that finds such a text in most files."""
 
@@ -173,7 +173,17 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
         for state, goto in enumerate(found.gotos):
             if left in goto:
                 memos.setdefault(state, []).append((re.compile(pattern).match, number, goto[left]))
-    return Program(found.actions, found.gotos, reductions, memos, found.starts, found)
+    wholes = dict.fromkeys(_before_operations(found), OPERATION.match)
+    return Program(found.actions, found.gotos, reductions, memos, found.starts, found, wholes, read_whole)
+
+
+def _before_operations(found: Tables) -> Iterator[int]:
+    """The states in which an operation may come that leaves the parser in the same state: those behind a list of operations."""
+    operation = found.nonterminals.index("operation")
+    lists = {rule.left: rule.symbols for rule in found.rules if rule.symbols[1:] == ("operation",)}
+    for left, (name, _) in lists.items():
+        if found.nonterminals[left] == name:
+            yield from {goto[left] for goto in found.gotos if left in goto and operation in found.gotos[goto[left]]}
 
 
 def _bound(rule: Rule, actions: Mapping[str, RawAction]) -> tuple[RawAction | None, int]:

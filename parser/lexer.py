@@ -51,8 +51,8 @@ USER_WORDS = {
 }
 """What a diagnostic calls a class."""
 
-_STRING = r'"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+"'
-_SUFFIX = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
+STRING_PATTERN = r'"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+"'
+SUFFIX_PATTERN = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
 # `#d.x<...>` whose body nests nothing, the common case; other bodies are completed by `raw_end`.
 _FLAT_BODY = r"(?:<[^<>\[\](){}\"\-\x00]*+>)?"
 
@@ -62,13 +62,13 @@ TOKEN = re.compile(
     rf"{_SPACE}(?:"
     r"(->|\*\*|:(?:[ \t\r\n]*+:)?|\{-\#|[(),=\[\]{}<>+*/|?;\-])"
     r"|([A-Za-z_][A-Za-z0-9_$.]*+)"
-    rf"|(%{_SUFFIX})"
-    rf"|({_STRING})"
+    rf"|(%{SUFFIX_PATTERN})"
+    rf"|({STRING_PATTERN})"
     r"|(0x[0-9a-fA-F]++|[0-9]++(?!\.))"
-    rf"|(@(?:[A-Za-z_][A-Za-z0-9_$.]*+|{_STRING}))"
+    rf"|(@(?:[A-Za-z_][A-Za-z0-9_$.]*+|{STRING_PATTERN}))"
     rf"|(\#[0-9]++(?=[ \t\r\n]*+=)|\#[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+{_FLAT_BODY})"
-    rf"|(!{_SUFFIX}{_FLAT_BODY})"
-    rf"|(\^{_SUFFIX})"
+    rf"|(!{SUFFIX_PATTERN}{_FLAT_BODY})"
+    rf"|(\^{SUFFIX_PATTERN})"
     r"|([0-9]++\.[0-9]*+(?:[eE][\-+]?[0-9]++)?)"
     r"|(\#[0-9]++)"
     r"|(\Z)"
@@ -82,7 +82,7 @@ ONE_DIMENSION = re.compile(r"(\[?)\s*([0-9]+|\?)")
 MAXIMUM_DEPTH = 2000
 """How many brackets may be open at once."""
 
-_BRACKETS = re.compile(rf"[^<>\[\](){{}}\"\-\x00]*+(?:(->)|({_STRING})|([<>\[\](){{}}\"\-\x00]))")
+_BRACKETS = re.compile(rf"[^<>\[\](){{}}\"\-\x00]*+(?:(->)|({STRING_PATTERN})|([<>\[\](){{}}\"\-\x00]))")
 _CLOSERS = {">": "<", "]": "[", ")": "(", "}": "{"}
 
 
@@ -137,7 +137,7 @@ def metadata_end(text: str, start: int, end: int) -> int:
             return position
 
 
-_METADATA = re.compile(rf"[^\"\#]*+(?:(\#-\}})|{_STRING}|\#)")
+_METADATA = re.compile(rf"[^\"\#]*+(?:(\#-\}})|{STRING_PATTERN}|\#)")
 
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9a-fA-F]{2})')
 _NAMED = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}

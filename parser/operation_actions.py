@@ -7,7 +7,7 @@ from typing import Any
 
 from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type
 from bpir.ir.declaration import Draft, OperationDeclaration
-from bpir.ir.diagnostic import DiagnosticError, fail, suggestion
+from bpir.ir.diagnostic import DiagnosticError, Span, fail, suggestion
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import unquoted
@@ -70,12 +70,34 @@ def generic(symbols: tuple[str, ...]) -> RawAction:
             declaration,
         )
         if declaration is not None:
-            if properties_at >= 0 and declaration.dialect not in OURS and not property_names(declaration):
-                raise fail(f"'{name}' has no properties", p.span(start, end))
-            _sort_properties(p, operation, declaration)
+            _check_properties(operation, declaration, properties_at >= 0)
         return operation
 
     return action
+
+
+def plain_operation(
+    name: str, declaration: OperationDeclaration | None, properties: Attribute | None, attributes: DictAttr | None, span: Span
+) -> Operation:
+    """An operation without operands, results and regions.
+
+    Raises:
+        DiagnosticError: it may not have the properties or attributes.
+    """
+    operation = Operation(name, span=span, declaration=declaration)
+    if properties is not None:
+        operation.properties = _properties(properties, declaration)
+    if attributes is not None:
+        operation.attributes = dict(attributes.entries)
+    if declaration is not None:
+        _check_properties(operation, declaration, properties is not None)
+    return operation
+
+
+def _check_properties(operation: Operation, declaration: OperationDeclaration, given: bool) -> None:
+    if given and declaration.dialect not in OURS and not property_names(declaration):
+        raise fail(f"'{operation.name}' has no properties", operation.span)
+    _sort_properties(operation, declaration)
 
 
 def _properties(attribute: Attribute, declaration: OperationDeclaration | None) -> dict[str, Attribute]:
@@ -96,7 +118,7 @@ def _operand_count(p: ParserState, start: int, end: int, found: int, types: int)
     return fail(f"the operation has {found} operand(s), but its type lists {types} operand type(s)", p.span(start, end))
 
 
-def _sort_properties(p: ParserState, operation: Operation, declaration: OperationDeclaration) -> None:
+def _sort_properties(operation: Operation, declaration: OperationDeclaration) -> None:
     """Put the inherent attributes of a declared operation into its properties, from wherever they were written."""
     names = property_names(declaration)
     ours = declaration.dialect in OURS

@@ -18,6 +18,7 @@ from bpir.parser.scopes import Forward, NameScope, RegionScope
 
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
+    from bpir.parser.whole import WholeReader
 
 OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
@@ -71,6 +72,7 @@ class ParserState:
         self.names = NameScope()
         self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
+        self.whole: WholeReader | None = None  # made when the first whole operation is found
         self._bodies: dict[tuple[str, str], Any] = {}
 
     # --- places ---
