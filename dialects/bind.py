@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr
-from bpir.ir import attrs
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report, wanted
 from bpir.ir.diagnostic import Span, fail, suggestion

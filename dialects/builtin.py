@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import StringAttr, dictionary
 from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
 from bpir.dialects.builtin import VISIBILITIES
-from bpir.ir import attrs
 from bpir.ir.attributes import (
     ArrayAttr,
     Attribute,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
 from bpir.dialects.dist.parts import Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES, MemoryFacts
-from bpir.ir import attrs
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion

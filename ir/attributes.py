@@ -12,7 +12,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from bpir.ir import attrs
+import attrs
 
 T = TypeVar("T")
 

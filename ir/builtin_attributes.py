@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import Attribute, FloatType, IntegerType, Type, joined, quoted
 from bpir.ir.float_formats import float_text
 

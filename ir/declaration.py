@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
 

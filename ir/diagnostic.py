@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from bpir.ir import attrs
+import attrs
 
 _SHOWN_WIDTH = 160  # columns of a source line that a diagnostic shows around its caret
 

@@ -5,7 +5,7 @@ Parser, verifiers, passes, reports and pages ask here; none of them lists dialec
 
 from __future__ import annotations
 
-from bpir.ir import attrs
+import attrs
 
 MODULE = "builtin.module"
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression_atoms import ExpressionError
 
 BASE = 800_000  # steps that a run of a tool may take, whatever it reads

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from fractions import Fraction
 
-from bpir.ir import attrs
+import attrs
 
 
 @attrs.frozen

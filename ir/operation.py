@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.diagnostic import Span
 

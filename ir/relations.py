@@ -17,7 +17,8 @@ from functools import cached_property
 from operator import ge, gt
 from typing import Any
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import EffortError, limited
 from bpir.ir.expression import ONE, Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, power, product

@@ -11,7 +11,8 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression import Expr, ExpressionError, symbol
 from bpir.ir.expression_atoms import symbol_atom
 from bpir.ir.relations_system import System

@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import EffortError, limited, spend
 from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
 from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom

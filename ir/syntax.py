@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
 from bpir.ir.declaration import ATTRIBUTE_BODIES, Action, Draft, Fragment, Inexpressible, ParseContext, Piece, wanted, wanted_items
 from bpir.ir.diagnostic import Span, fail, suggestion

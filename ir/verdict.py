@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 
-from bpir.ir import attrs
+import attrs
 
 
 class Answer(enum.Enum):

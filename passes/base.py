@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.diagnostic import Diagnostic, Span
 from bpir.ir.operation import Operation
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.passes.binding import BindTargetPass
 
 

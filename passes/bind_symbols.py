@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import attrs
+
 from bpir.dialects.bind import as_expr, fields_of
 from bpir.dialects.bp import bindings_attribute, symbol_table
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Span, fail, note, suggestion
 from bpir.ir.expression import ONE, constant
 from bpir.ir.operation import Operation, top_level

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+import attrs
+
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_expr, fields_of, implementations_of
 from bpir.dialects.bp import ExprAttr, product, relations_attribute, symbol_table
@@ -20,7 +22,6 @@ from bpir.dialects.concrete.contract import (
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.plan import expr_of, number_of, symbol_of, text_of
-from bpir.ir import attrs
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant

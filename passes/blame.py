@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Span, note
 from bpir.ir.dialect import is_input
 from bpir.ir.operation import Operation, top_level

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.model.base import has_effect
-from bpir.ir import attrs
 from bpir.ir.operation import Operation, top_level, uses
 from bpir.passes.base import Pass
 from bpir.passes.rewriting import rewrite_module

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import chain, count
 
+import attrs
+
 from bpir.dialects import bind as bind
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
@@ -11,9 +13,6 @@ from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import Phase, phase_of, token_axes
-from bpir.dialects.model.sharding import TENSOR, sharded
-from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
@@ -24,7 +23,9 @@ from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
 from bpir.passes.late_sums import late_sums
-from bpir.passes.placement import axes_in, lone_symbol, placement, shared_axes
+from bpir.passes.phases import Phase, phase_of, token_axes
+from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
+from bpir.passes.regions import sharded
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
 from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
@@ -89,7 +90,7 @@ class DistributeTransformerInferencePass(Derivation):
         parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
         models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
-        axes = shared_axes(models) if parallel else ()
+        axes = shared_axes(models, assumptions.may_divide(degree)) if parallel else ()
         blocks = []
         for operation in models:
             phase = phase_of(operation, workload.fields)
@@ -127,7 +128,7 @@ class DistributeTransformerInferencePass(Derivation):
         degree = strategy.expr("tensor", "distribution")
         found = unheeded_in_inference(strategy, self, table.facts)
         models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
-        axes = shared_axes(models)
+        axes = shared_axes(models, Assumptions(table).may_divide(degree))
         for operation in models:
             if not table.facts.equal(degree, ONE).proved:
                 found += whole_weights(operation, axes, degree, table)

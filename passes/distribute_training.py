@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
-from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import input_axis, training_axes
-from bpir.dialects.model.sharding import TENSOR, Regions, shardable_axes
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Operation, Region, top_level
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
+from bpir.passes.decompose import decompose
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inputs import Binding
+from bpir.passes.phases import input_axis, training_axes
+from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
+from bpir.passes.regions import Regions
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
@@ -73,7 +75,7 @@ class DistributeTransformerTrainingPass(Derivation):
     Deviations from the papers: elementwise work is counted where the papers count matrix products alone. The convention of
     Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
 
-    Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R17 are the gate of every run; each
+    Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R18 are the gate of every run; each
     reads a task as what it computes. E1 to E16 are proved from this text against derived tasks in `tests/test_equations.py`, closed
     forms of the papers in `tests/test_training_closed_forms.py`, Calculon's facts integer by integer in
     `tests/test_training_calculon.py`, replay in `tests/test_pipeline.py`. Unverified: pipeline and data parallelism are read from the
@@ -116,11 +118,12 @@ class DistributeTransformerTrainingPass(Derivation):
         choices = choices_of(strategy, parallel)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
+        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        placed = shared_axes(models, assumptions.may_divide(degree))
+        between: dict[str, None] = {}
         blocks = []
-        for operation in top_level(expand(module)):
-            if operation.name != "model.block":
-                continue
-            axes = shardable_axes(decompose(operation))
+        for operation in models:
+            axes = tuple(axes_in(operation, placed))
             block = decompose(operation, training_axes(operation, workload.fields if workload is not None else {}))
             for axis in axes if parallel else ():
                 assumptions.require_divides(degree, symbol(axis), operation.span)
@@ -128,6 +131,7 @@ class DistributeTransformerTrainingPass(Derivation):
                 refuse_unsharded(operation, axes, degree, table)
             if choices.sequence_parallel:
                 assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
+                between.update(dict.fromkeys(filter(None, (lone_symbol(input_axis(operation, TOKEN_RANK - 1)),))))
             graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh)
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
@@ -157,6 +161,7 @@ class DistributeTransformerTrainingPass(Derivation):
                 *inputs.inputs_of(module, *([workload] if workload is not None else []), strategy),
                 *assumptions.operations(),
                 build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                *(placement(placed, strategy.operation.span, tuple(between)) if parallel else ()),
                 *blocks,
             ],
         )
@@ -166,12 +171,12 @@ class DistributeTransformerTrainingPass(Derivation):
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
         found: list[Diagnostic] = []
-        for operation in top_level(expand(module)):
-            if operation.name == "model.block":
-                block = decompose(operation)
-                found += unheeded_in_training(strategy, self, table.facts, block)
-                if not table.facts.equal(degree, ONE).proved:
-                    found += whole_weights(operation, shardable_axes(block), degree, table)
+        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        placed = shared_axes(models, Assumptions(table).may_divide(degree))
+        for operation in models:
+            found += unheeded_in_training(strategy, self, table.facts, decompose(operation))
+            if not table.facts.equal(degree, ONE).proved:
+                found += whole_weights(operation, placed, degree, table)
         return found
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
 
 from bpir.dialects.bp import SymbolTable, product, relations_attribute
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Span, fail, note
@@ -44,6 +45,15 @@ class Assumptions:
                 note(f"declare the relation '{divisor.text} | {axis.text}', or bind both to numbers"),
             )
         self._record(relation)
+
+    def may_divide(self, divisor: Expr) -> Callable[[str], bool]:
+        """Whether the ranks divide an axis, as declared, bound, or by an instance of what is declared."""
+
+        def divided(name: str) -> bool:
+            axis = symbol(name)
+            return self.table.facts.divides(divisor, axis).proved or self._is_instance(divisor, axis)
+
+        return divided
 
     def assume_divides(self, divisor: Expr, size: Expr) -> None:
         """A share that no declaration proves to be whole: recorded, unless the declared relations prove it."""

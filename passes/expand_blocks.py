@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.model.macro import expand
-from bpir.ir import attrs
 from bpir.ir.operation import Operation, clone
 from bpir.passes.base import Pass
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import attrs
+
 from bpir.dialects.bind import DEPLOYMENT, STRATEGY, TARGET, WORKLOAD, Field, as_expr, field_attribute, fields_of
 from bpir.dialects.bp import symbol_table
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, note, suggestion

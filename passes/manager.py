@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass

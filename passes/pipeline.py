@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
 from bpir import passes
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
 from bpir.passes.base import Option, Pass, options
 

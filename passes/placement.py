@@ -8,13 +8,14 @@ figure 5).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Group, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.dialects.model.factors import Factors
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
@@ -32,9 +33,13 @@ def lone_symbol(dim: Expr) -> str | None:
     return dim.text if dim.symbols == (dim.text,) else None
 
 
-def shared_axes(blocks: Iterable[Operation]) -> tuple[str, ...]:
-    """The axes that tensor parallelism shards, in order of appearance."""
-    return _Placement(blocks).axes()
+def shared_axes(blocks: Iterable[Operation], divided: Callable[[str], bool]) -> tuple[str, ...]:
+    """The axes that tensor parallelism shards, in order of appearance.
+
+    Args:
+        divided: whether the ranks divide an axis; a last axis that a block returns stays whole where that is not known.
+    """
+    return _Placement(blocks, divided).axes()
 
 
 def axes_in(block: Operation, axes: Iterable[str]) -> list[str]:
@@ -59,7 +64,8 @@ class _Sizes:
 
 
 class _Placement:
-    def __init__(self, blocks: Iterable[Operation]) -> None:
+    def __init__(self, blocks: Iterable[Operation], divided: Callable[[str], bool]) -> None:
+        self.divided = divided
         self.excluded: set[str] = set()
         self.candidates: dict[str, None] = {}
         self.heads: set[str] = set()
@@ -83,6 +89,7 @@ class _Placement:
         self.excluded |= arguments
         for value in block.body[-1].operands if block.body else ():
             self.excluded.update(_names(_dims(value.type)[:-1]))
+            self.excluded.update(name for name in _names(_dims(value.type)[-1:]) if not self.divided(name))
 
     def _operation(self, operation: Operation, rule: ModelOperation) -> None:
         factors = rule.factors(operation)

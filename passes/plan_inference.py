@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import attrs
+
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_word, fields_of
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.memory import local_bytes
 from bpir.dialects.dist.tasks import name_of, rule_of, writes_state
 from bpir.dialects.plan import symbol_of
-from bpir.ir import attrs
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr

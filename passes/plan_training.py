@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import attrs
+
 from bpir.dialects import plan as plan
 from bpir.dialects.dist.facts import LayerMemory
 from bpir.dialects.dist.tasks import name_of, text_of
-from bpir.ir import attrs
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation

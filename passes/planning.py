@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of, writes_state
 from bpir.dialects.plan import resources_of_work, symbol_of
-from bpir.ir import attrs
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
 from bpir.dialects.model.base import ModelOperation
-from bpir.dialects.model.sharding import TENSOR
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning
 from bpir.ir.expression import ONE, Expr
@@ -14,6 +13,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass
 from bpir.passes.inputs import Binding
+from bpir.passes.placement import TENSOR
 
 MESH_AXES = ("pipeline", "data", TENSOR)
 """The fields of a strategy that are axes of the mesh, in mesh order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from bpir.ir import attrs
+import attrs
 
 _RULE = "===-------------------------------------------------------------------------==="
 

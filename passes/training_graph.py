@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import attrs
+
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, free_name, group_of, layer_of, settings_of
+from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, free_name, group_of, layer_of, origin_of, settings_of
 from bpir.dialects.model.conventions import LayerView
-from bpir.dialects.model.decompose import origin_of
-from bpir.dialects.model.sharding import Regions, partial, reduced, whole
-from bpir.ir import attrs
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
+from bpir.passes.late_sums import late_sums
+from bpir.passes.regions import Regions, partial, reduced, whole
 
 
 @attrs.define(eq=False)
@@ -80,6 +81,7 @@ class Graph:
         self.heads: set[Layer] = set()  # the first layer behind the entry of each region
         self.flows: dict[Value, Flow] = {}
         self.entered: dict[Value, Flow] = {}  # the flow behind the entry of a region, by value
+        self.late = late_sums(block, regions.axes, inference=False) if self._collective() else set()
         self.arguments = [
             self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.regions[0].blocks[0].arguments)
         ]
@@ -127,7 +129,8 @@ class Graph:
         enters = self._enters(operation)
         operands = [self.entered[v] if enters else self.flows[v] for v in operation.operands]
         self._check_tokens(operation, operands)
-        contracts = self._collective() and self.regions.contracts(operation)
+        late = any(flow.type.unreduced for flow in operands)
+        contracts = late or (self._collective() and self.regions.contracts(operation))
         types = []
         for value in operation.results:
             type = self._type(value)
@@ -138,7 +141,7 @@ class Graph:
             self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
-            if contracts:
+            if contracts and value not in self.late:
                 name = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
                 exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
                 exit.results[0].name = f"{flow.name}_sum"

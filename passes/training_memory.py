@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.dist.facts import Activations, LayerMemory
 from bpir.dialects.model.conventions import Calculon, Choices, Standard
-from bpir.ir import attrs
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_repeated import attention_of, closure

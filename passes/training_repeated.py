@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.passes.training_graph import Flow, Graph, Layer
 
 

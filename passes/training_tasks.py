@@ -5,12 +5,13 @@ from __future__ import annotations
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
 from bpir.dialects.dist.tasks import text_of
 from bpir.dialects.model.conventions import LayerView, Standard
-from bpir.dialects.model.sharding import TENSOR, partial, reduced
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
 from bpir.passes.distribution import build
+from bpir.passes.placement import TENSOR
+from bpir.passes.regions import partial, reduced
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
 

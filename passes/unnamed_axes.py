@@ -5,13 +5,14 @@ A strategy of several ranks that shards nothing of a block for that reason is an
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.bp import SymbolTable, TensorType, shape_text
 from bpir.dialects.model.base import ModelOperation, layer_of
-from bpir.dialects.model.sharding import lone_symbol
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, fail, note, warning
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.passes.placement import lone_symbol
 
 
 @attrs.frozen

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import attrs
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import Collective, local, rule_of
 from bpir.dialects.model.base import feature_dims
-from bpir.ir import attrs
 from bpir.ir.expression import ZERO, Expr, maximum
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts

@@ -6,10 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
-
-from bpir.ir import attrs
 
 Array = NDArray[Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+import attrs
 import numpy as np
 
 from bpir.dialects.bind import as_expr, as_word, fields_of
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.expression import Expr, constant

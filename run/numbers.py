@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+import attrs
+
 from bpir.dialects.bp import TensorType
-from bpir.ir import attrs
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
+import attrs
+
 from bpir.dialects.bp import SymbolTable, TensorType, expressions_in, symbol_table
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.ir import attrs
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value

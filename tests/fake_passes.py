@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.expression import Expr

@@ -161,7 +161,7 @@ def test_planning_conserves_the_work_and_the_memory_of_every_task_and_layer(draw
 @few
 @given(blocks(), strategies(tensor="t"), SIZES)
 def test_numbers_can_be_bound_at_any_level(drawing: Drawing, chosen: dict[str, object], sizes: dict[str, int]) -> None:
-    distribute, bind = f"distribute-training{{{options(chosen)}}}", f"bind-symbols{{{options(sizes | {'D': 1})}}}"
+    distribute, bind = f"distribute-training{{{options(chosen)}}}", f"bind-symbols{{{options(sizes | {'D': 2})}}}"
     module = read(drawing.text())
     last = print_module(run(module, distribute, "plan-training", bind))
     assert print_module(run(module, distribute, bind, "plan-training")) == last

@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping
 
-from bpir.ir import attrs
+import attrs
 
 PASS_SECTIONS = (
     "Boundary",

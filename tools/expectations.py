@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.diagnostic import Diagnostic, Source, Span, error
 
 _SEVERITY = r"expected-(?P<severity>error|note|warning|remark)"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bpir.ir import attrs
+import attrs
 
 
 class FormulaError(ValueError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression import Expr, ceildiv, floordiv, literal, maximum, minimum, total
 from bpir.tools.formula import BigSum, Call, FormulaError, Fraction, Group, Name, Node, Number, Power, Product, Sum, Truth
 

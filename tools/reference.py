@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import attrs
+
 from bpir.dialects.bind import Field, Fields
 from bpir.dialects.dist.parts import Components
 from bpir.dialects.model.base import Expression
-from bpir.ir import attrs
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.syntax import (
     Body,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression import ZERO, Expr, total
 
 Fact = Expr | bool

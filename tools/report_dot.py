@@ -9,7 +9,8 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, top_level

@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression import Expr
 from bpir.tools.report import Report, Work, grouped, summed, with_total
 

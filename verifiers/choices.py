@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 
 from bpir.dialects.bind import as_expr
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.model.sharding import TENSOR
 from bpir.dialects.plan import symbol_of, text_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Statement
+from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rules import Findings
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation

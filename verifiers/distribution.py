@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+import attrs
+
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
@@ -11,7 +13,6 @@ from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.plan import expr_of, symbol_of
-from bpir.ir import attrs
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
@@ -55,7 +56,7 @@ class Distribution:
         )
         self.declared = declared.facts
         self.relations = declared.relations
-        self.placements: dict[bool, Placed | None] = {}
+        self.placements: dict[Expr, Placed | None] = {}
 
     def verify(self) -> list[Diagnostic]:
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
@@ -92,7 +93,7 @@ class Distribution:
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R10", self.target, block, strategy)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
-        placed = self._placement(models, parallel)
+        placed = self._placement(models, degree if parallel and degree is not None else ONE)
         if placed is None:
             return set()
         own = {name for operation in model.body for name in axes_of(operation)}
@@ -135,11 +136,11 @@ class Distribution:
             )
         return allowed
 
-    def _placement(self, models: list[Operation], parallel: bool) -> Placed | None:
-        """The placement, judged once."""
-        if parallel not in self.placements:
-            self.placements[parallel] = verify_placement(self.findings, "R14", self.target, models, parallel)
-        return self.placements[parallel]
+    def _placement(self, models: list[Operation], degree: Expr) -> Placed | None:
+        """The placement, judged once for each degree."""
+        if degree not in self.placements:
+            self.placements[degree] = verify_placement(self.findings, "R14", self.target, models, degree)
+        return self.placements[degree]
 
 
 @attrs.frozen

@@ -6,22 +6,23 @@ from collections.abc import Collection, Sequence
 
 from bpir.dialects.dist.placement import groups_of
 from bpir.ir.diagnostic import note
+from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.typing_rule import Placed, could_be_placed, wrong_placement
+from bpir.verifiers.typing_rule import Placed, could_be_placed, returned_axes, wrong_placement
 
 TENSOR = "tensor"
 """The mesh axis that shards the axes of weights."""
 
 
 def verify_placement(
-    findings: Findings, rule: str, target: Operation, blocks: Sequence[Operation], parallel: bool, between: Collection[str] = ()
+    findings: Findings, rule: str, target: Operation, blocks: Sequence[Operation], degree: Expr, between: Collection[str] = ()
 ) -> Placed | None:
     """The placement of a distributed module; None if it is refused.
 
     Args:
         blocks: of the model.
-        parallel: whether tensor parallelism has more than one rank.
+        degree: of tensor parallelism; 1 if there is one rank.
         between: the axes that the strategy shards between tensor-parallel regions.
     """
     written = [o for o in top_level(target) if o.name == "dist.placement"]
@@ -31,21 +32,27 @@ def verify_placement(
     where = written[0] if written else next((o for o in top_level(target) if o.name == "dist.block"), None)
     groups = groups_of(written[0]) if written else []
     for group in groups:
-        if group.mesh_axis != TENSOR or not parallel:
+        if group.mesh_axis != TENSOR or degree is ONE:
             findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")
             return None
     placed = Placed(*({axis: TENSOR for g in groups if g.between == inside for axis in g.axes} for inside in (False, True)))
-    if not parallel:
+    if degree is ONE:
         return placed
     if set(placed.between) != set(between):
         wanted = ", ".join(sorted(between)) or "none"
         findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
         return None
+    returned = {name for block in blocks for name in returned_axes(block)}
     for why in (wrong_placement(block, placed) for block in blocks):
         if why:
             findings.refuse(rule, where, f"no shards are right under this placement: {why}")
             return None
-    more = could_be_placed(blocks, placed, TENSOR)
+    more = [name for name in could_be_placed(blocks, placed, TENSOR) if name not in returned or _divides(findings, degree, name)]
     if more:
         findings.refuse(rule, where, f"the placement leaves axes of weights whole that could be sharded, too: {', '.join(more)}")
     return placed
+
+
+def _divides(findings: Findings, degree: Expr, axis: str) -> bool:
+    """Whether the ranks are known to divide an axis: a last axis that a block returns may stay whole where they are not."""
+    return findings.facts.divides(degree, symbol(axis)).proved

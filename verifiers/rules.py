@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from bpir.dialects.bp import TensorType, Vector, Work, product
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.expression_values import Substitution, nodes_of

@@ -1,4 +1,4 @@
-"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R17.
+"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R18.
 
 The target is read as what it computes: every value gets a meaning. A value of forward means a value of the model; a gradient means the uses
 of a value whose contributions it sums. Then each task is judged by what it reads.
@@ -11,24 +11,25 @@ from collections.abc import Collection, Mapping
 from bpir.dialects.bind import STRATEGY, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
-from bpir.dialects.model.decompose import decompose
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.phases import input_axis, training_axes
-from bpir.dialects.model.sharding import Regions, shardable_axes
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import Attribute, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
+from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.choices import candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.placed_axes import TENSOR, verify_placement
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
+from bpir.verifiers.training_layout import Layout
 from bpir.verifiers.training_memory import MemoryCheck
+from bpir.verifiers.training_model import training_model
+from bpir.verifiers.typing_rule import Placed, largest_placement, symbol_name
+from bpir.verifiers.workload import UnreadableWorkload, token_axis, training_sizes
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("batch", "context"), "bind.strategy": tuple(f.name for f in STRATEGY)}
 """The fields of bindings that are options of the pass, and may be overridden."""
@@ -43,7 +44,8 @@ class Training:
     complete gradient of its result, and what its rule needs; R9 every weight has its gradient and its optimizer task; R10 a fork sums
     the gradient of each use once; R11 what is repeated is what the strategy says; R12 backward reads what is kept or repeated; R13
     phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond;
-    R17 under the standard convention work is a whole number, not negative, for every admissible binding.
+    R17 under the standard convention work is a whole number, not negative, for every admissible binding; R18 the placement can be computed,
+    and no further axis of a weight could be sharded.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -57,10 +59,14 @@ class Training:
         )
         self.declared = declared.facts
         self.relations = declared.relations
+        self.models: list[Operation] = []
+        self.judged = False
+        self.placed: Placed | None = None
 
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
         models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
+        self.models = list(models.values())
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
@@ -109,22 +115,34 @@ class Training:
             return set()
         try:
             workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
-            decomposed = decompose(model, training_axes(model, workload or {}))
-        except DiagnosticError as wrong:
-            self.findings.refuse("R16", block, wrong.diagnostics[0].message)
+            sized = training_model(model, training_sizes(model, workload or {}))
+        except UnreadableWorkload as wrong:
+            self.findings.refuse("R16", block, str(wrong))
             return set()
-        regions = Regions(shardable_axes(decomposed), parallel, choices.sequence_parallel)
-        trace = BlockTrace(self.findings, decomposed, block, regions, mesh, convention)
-        divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(decomposed, regions))
+        placed = self._placement(parallel, choices)
+        if placed is None:
+            return set()
+        layout = Layout(sized, training_model(model, training_sizes(model, {})), placed, parallel, choices.sequence_parallel)
+        trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
+        divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(sized, layout))
         trace.run(whole=divided and convention.name == "standard")  # Calculon's shares may be fractions
         MemoryCheck(self.findings, trace).run()
-        return self._allowed(decomposed, block, regions, choices, trace)
+        return self._allowed(sized, block, layout, choices, trace)
 
-    def _allowed(self, model: Operation, block: Operation, regions: Regions, choices: Choices, trace: BlockTrace) -> set[Relation]:
+    def _placement(self, parallel: bool, choices: Choices) -> Placed | None:
+        """The placement of the module, judged once; of one rank, the one that several would have."""
+        if not self.judged:
+            self.judged = True
+            tokens = {dim.text for dim in map(token_axis, self.models) if symbol_name(dim)} if choices.sequence_parallel else set()
+            degree = choices.ranks
+            self.placed = verify_placement(self.findings, "R18", self.target, self.models, degree if parallel else ONE, tokens)
+        return self.placed if parallel else Placed(dict.fromkeys(largest_placement(self.models), TENSOR))
+
+    def _allowed(self, model: Operation, block: Operation, layout: Layout, choices: Choices, trace: BlockTrace) -> set[Relation]:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
         facts = self.findings.facts
-        required = [(degree, size, "R4", "which is sharded") for size in _shared(model, regions)]
+        required = [(degree, size, "R4", "which is sharded") for size in _shared(model, layout)]
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
@@ -138,7 +156,7 @@ class Training:
                 whole.decide(facts),
             )
         allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced, self.relations)
-        if regions.parallel:
+        if not self.declared.equal(degree, ONE).proved:
             allowed.add(Relation("greater", degree, ONE))
             several = Statement(degree, ">", ONE)
             self.findings.claim(
@@ -152,10 +170,10 @@ class Training:
         return allowed
 
 
-def _shared(model: Operation, regions: Regions) -> list[Expr]:
+def _shared(model: Operation, layout: Layout) -> list[Expr]:
     """What the ranks share out among them: the sharded axes, and the tokens where the sequence is sharded."""
-    axes = [symbol(axis) for axis in (regions.axes if regions.parallel else ())]
-    return [*axes, input_axis(model, TOKEN_RANK - 1)] if regions.sequence_parallel else axes
+    axes = [symbol(axis) for axis in layout.axes] if layout.collectives else []
+    return [*axes, token_axis(model)] if layout.scattered else axes
 
 
 def _contradiction(strategy: Mapping[str, Attribute]) -> str:

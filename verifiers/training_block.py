@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
+from bpir.dialects.model.base import Local, ModelOperation, layer_of, origin_of, settings_of
 from bpir.dialects.model.conventions import LayerView, Standard
-from bpir.dialects.model.decompose import origin_of
-from bpir.dialects.model.sharding import Regions, partial, whole
 from bpir.dialects.plan import expr_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
@@ -17,6 +15,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_borders import Borders
+from bpir.verifiers.training_layout import Layout, partial, reduced, whole
 from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
 from bpir.verifiers.training_needs import Needs
 from bpir.verifiers.training_weights import Weights
@@ -30,17 +29,17 @@ class BlockTrace:
         findings: Findings,
         model: Operation,
         block: Operation,
-        regions: Regions,
+        layout: Layout,
         mesh: Mapping[str, Expr],
         convention: Standard,
     ) -> None:
         self.findings = findings
         self.model = model
         self.block = block
-        self.regions = regions
+        self.layout = layout
         self.mesh = mesh
         self.convention = convention
-        self.needs = Needs(model, regions, convention)
+        self.needs = Needs(model, layout, convention)
         self.layers = {layer_of(o): o for o in model.body if isinstance(o.declaration, ModelOperation)}
         self.place = {operation: index for index, operation in enumerate(model.body)}
         self.meanings: dict[Value, Meaning] = {}
@@ -54,7 +53,6 @@ class BlockTrace:
         self.at_borders = Borders(self)
         self.of_weights = Weights(self)
         self.lost = {o for layer, o in self.layers.items() if layer not in forward}  # rule R2 reports them, once
-        self.collectives = regions.parallel and bool(regions.axes)
         self.whole = True
 
     # --- the walk
@@ -100,8 +98,7 @@ class BlockTrace:
 
     def expected(self, value: Value) -> TensorType:
         """The type of the image of a value between regions, or inside one."""
-        assert isinstance(value.type, TensorType)
-        return self.regions.type(value.type)
+        return self.layout.type(value)
 
     def layer(self, task: Operation) -> str:
         return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
@@ -169,9 +166,7 @@ class BlockTrace:
             self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
         for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
             self._reads(task, index, image, source, self._operand_type(operation, source), again)
-        types = [self.expected(v) for v in operation.results]
-        if self.collectives and self.regions.contracts(operation):
-            types = [partial(whole(type)) for type in types]
+        types = [self._made(v) for v in operation.results]
         if rule.masked:
             types.append(TensorType(types[0].dims, types[0].axes, ONE, ()))
         if not self.results(task, types):
@@ -185,9 +180,16 @@ class BlockTrace:
             self.numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
 
     def _operand_type(self, operation: Operation, source: Value) -> TensorType:
-        """Whole if the operation brings a sharded axis in, else as the value lives."""
+        """Whole if the operation brings a sharded axis in, a partial sum if that passes it, else as the value lives."""
+        if self.layout.passes(source):
+            return self._made(source)
         type = self.expected(source)
         return whole(type) if self.needs.enters(operation) else type
+
+    def _made(self, value: Value) -> TensorType:
+        """The type of a value as its operation makes it."""
+        type = self.expected(value)
+        return partial(whole(type)) if self.layout.is_partial(value) else type
 
     def _reads(self, task: Operation, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
@@ -245,7 +247,7 @@ class BlockTrace:
             self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
         self.gradient_reads(task, operation, self.needs.reads(operation, False))
-        types = [self._operand_type(operation, v) for v in operation.operands]
+        types = [reduced(self._operand_type(operation, v)) for v in operation.operands]
         if self.needs.enters(operation):
             types = [partial(type) for type in types]
         if not self.results(task, types) or view is None:
@@ -265,7 +267,7 @@ class BlockTrace:
                 self.findings.refuse("R8", task, f"'{layer}' does not read the complete gradient of its result")
                 continue
             type = self.expected(value)
-            self.type(task, image, whole(type) if self.regions.contracts(operation) and self.collectives else type)
+            self.type(task, image, whole(type) if self.layout.is_partial(value) else type)
         for image, need in zip(task.operands[count:], needed, strict=True):
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)

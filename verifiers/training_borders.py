@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import Local, layer_of
+from bpir.dialects.model.base import Local, layer_of, origin_of
 from bpir.dialects.model.conventions import LayerView
-from bpir.dialects.model.decompose import origin_of
-from bpir.dialects.model.sharding import whole
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.training_layout import whole
 from bpir.verifiers.training_meaning import Meaning, Use, is_sum
 from bpir.verifiers.training_names import is_collective_of, is_fork_of
 
@@ -49,7 +48,7 @@ class Borders:
         exit = summed != backward
         values = [v for v in (meaning.uses if backward else [meaning.value]) if v is not None]
         values = [v for v in values if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
-        if not values or not trace.collectives:
+        if not values or not trace.layout.collectives:
             what = "is at no border of a tensor-parallel region, or its border has one already"
             self.findings.refuse("R5", task, f"the collective '{dist.name_of(task)}' {what}")
             return
@@ -58,7 +57,7 @@ class Borders:
         value = (named or values)[0]
         self.done.update((v, summed, phase) for v in (values if backward else [value]))
         self._comes_from(task, self._border(value, exit), bool(named))
-        scattered = trace.regions.sequence_parallel
+        scattered = trace.layout.scattered
         expected = ("dist.reduce_scatter" if scattered else "dist.all_reduce") if summed else "dist.all_gather"
         trace.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
         if task.name != expected:
@@ -103,7 +102,7 @@ class Borders:
     def _at_border(self, meaning: Meaning, value: Value, summed: bool, backward: bool) -> bool:
         """Whether a value may be reduced, or gathered, here."""
         needs = self.trace.needs
-        leaves = isinstance(value.owner, Operation) and self.trace.regions.contracts(value.owner)
+        leaves = self.trace.layout.leaves(value)
         enters = bool(needs.entering(value))
         if backward:
             if summed:

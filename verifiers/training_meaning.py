@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import attrs
+
 from bpir.dialects.dist import tasks as dist
-from bpir.ir import attrs
 from bpir.ir.operation import Operation, Value
 
 PHASE_ORDER = {

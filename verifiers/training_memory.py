@@ -102,7 +102,7 @@ class MemoryCheck:
         dropped = set()
         if charged and all(map(self.needs.is_made_again, charged)):
             dropped.add("activation")
-        summed = self.needs.collectives and self.trace.regions.contracts(operation)  # then the result of the collective is kept
+        summed = any(map(self.trace.layout.leaves, operation.results))  # then the result of the collective is kept
         if not summed and any((value, False) in self.stored_elsewhere for value in operation.results):
             dropped.add("output")
         return dropped
@@ -118,9 +118,9 @@ class MemoryCheck:
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
         choices = self.convention.choices
-        if any(self._from_fork(v, self.trace.regions.enters(operation)) for v in operation.operands):
+        if any(self._from_fork(v, self.trace.layout.brings_axis(operation)) for v in operation.operands):
             return {"activation", "reused"}
-        if self.trace.regions.enters(operation) and (choices.all_gather_redo or choices.recompute == "full"):
+        if self.trace.layout.brings_axis(operation) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
         if choices.recompute in ("attention", "full") and operation in self.needs.attention:
             return {"activation"} if view.kind == "dropout" else {"output"}
@@ -130,7 +130,7 @@ class MemoryCheck:
         """Whether a reader inside or outside a region has the value from a fork, which counts it: directly, not through a collective."""
         entering = len(self.needs.entering(value))
         forked = len(self.needs.uses(value)) - entering + bool(entering) > 1
-        return (inside and entering > 1) or (forked and not (inside and self.trace.collectives))
+        return (inside and entering > 1) or (forked and not (inside and self.trace.layout.collectives))
 
     def _border(self, row: Operation, layer: str, view: LayerView) -> None:
         """A fork or a collective: it keeps nothing of its own, but the shard that is gathered again is charged to it."""
@@ -157,12 +157,12 @@ class MemoryCheck:
     def _entry_from_fork(self, layer: str, view: LayerView) -> bool:
         """Whether what stands at the entry of a region has its value from a fork: the collective, or the fork where there is none."""
         value = self.trace.borders.get(layer)
-        first = view.kind == "input_collective" or (layer in self.trace.entries and not self.trace.collectives)
+        first = view.kind == "input_collective" or (layer in self.trace.entries and not self.trace.layout.collectives)
         return first and value is not None and len(self.needs.uses(value)) > len(self.needs.projecting(value))
 
     def _is_copy(self, layer: str, view: LayerView) -> bool:
         """Whether the gradient behind a collective is gathered by another one, for both: then this one has no task, and writes nothing."""
-        scattered = self.trace.regions.sequence_parallel and not isinstance(self.convention, Calculon)
+        scattered = self.trace.layout.scattered and not isinstance(self.convention, Calculon)
         return scattered and view.kind == "output_collective" and (layer, "activation_gradient") not in self.trace.tasks
 
     def _compare(self, row: Operation, view: LayerView, kept: Expr, dropped: set[str]) -> None:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import Calculon, Standard
-from bpir.dialects.model.sharding import Regions
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.training_layout import Layout
 
 Use = tuple[Operation, int]
 Kept = tuple[Value | Operation, bool]
@@ -18,12 +18,11 @@ Kept = tuple[Value | Operation, bool]
 class Needs:
     """The uses and needs of a decomposed block under the choices of a convention."""
 
-    def __init__(self, model: Operation, regions: Regions, convention: Standard) -> None:
+    def __init__(self, model: Operation, layout: Layout, convention: Standard) -> None:
         self.model = model
-        self.regions = regions
+        self.layout = layout
         self.choices = convention.choices
         self.calculon = isinstance(convention, Calculon)
-        self.collectives = regions.parallel and bool(regions.axes)
         self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
         self._uses: dict[Value, set[Use]] = {}
         for operation in model.body:
@@ -42,14 +41,14 @@ class Needs:
 
     def entering(self, value: Value) -> frozenset[Use]:
         """The uses that enter a tensor-parallel region of several ranks: their gradients are partial sums."""
-        return self.projecting(value) if self.collectives else frozenset()
+        return self.projecting(value) if self.layout.collectives else frozenset()
 
     def projecting(self, value: Value) -> frozenset[Use]:
         """The uses that bring an axis in which ranks could share: the entries of regions, of one rank too."""
-        return frozenset(use for use in self._uses.get(value, ()) if self.regions.enters(use[0]))
+        return frozenset(use for use in self._uses.get(value, ()) if self.layout.brings_axis(use[0]))
 
     def enters(self, operation: Operation) -> bool:
-        return self.collectives and self.regions.enters(operation)
+        return self.layout.enters(operation)
 
     @staticmethod
     def reads(operation: Operation, weight: bool) -> list[Value | Operation]:
@@ -67,7 +66,7 @@ class Needs:
 
     def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
         """How the value lies on the mesh where the operation reads it."""
-        gathered = self.enters(operation) and self.regions.sequence_parallel and need in operation.operands
+        gathered = self.enters(operation) and self.layout.scattered and need in operation.operands
         return need, gathered
 
     def kept(self, operation: Operation) -> list[Kept]:
@@ -79,7 +78,7 @@ class Needs:
 
     def shards(self, operation: Operation) -> list[Value]:
         """The operands of which the shard must stay, for the collective that gathers it again before the operation."""
-        if not self.enters(operation) or not self.regions.sequence_parallel:
+        if not self.enters(operation) or not self.layout.scattered:
             return []
         if self.choices.all_gather_redo:
             return list(dict.fromkeys(operation.operands))
@@ -111,7 +110,7 @@ class Needs:
 
     def _repeat(self, behind: set[Operation]) -> None:
         entered = {v for v in self._uses if self.entering(v)}
-        gathers = entered if self.regions.sequence_parallel else set()
+        gathers = entered if self.layout.scattered else set()
         if self.choices.recompute in ("attention", "core_attention"):
             self.recomputed = set(self.attention)
         if self.choices.recompute == "core_attention":
@@ -128,8 +127,7 @@ class Needs:
         if self.calculon:
             self.recomputed = set(self.operations)
             self.gathered_again = set(gathers)
-            if self.collectives:
-                self.reduced_again = {v for o in self.operations if self.regions.contracts(o) for v in o.results}
+            self.reduced_again = {v for o in self.operations for v in o.results if self.layout.leaves(v)}
             return
         for operation in self.operations:
             for weight in (False, True):
@@ -146,7 +144,7 @@ class Needs:
                 self.gathered_again.add(current)
             if not isinstance(owner, Operation):
                 continue
-            if isinstance(current, Value) and self.regions.contracts(owner) and self.regions.parallel:
+            if isinstance(current, Value) and self.layout.leaves(current):
                 self.reduced_again.add(current)
             if owner not in self.recomputed:
                 self.recomputed.add(owner)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, layer_of
-from bpir.dialects.model.sharding import partial, reduced
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
+from bpir.verifiers.training_layout import partial, reduced
 from bpir.verifiers.training_meaning import Meaning
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+import attrs
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.dialects.model.factors import Factors, Tensor
-from bpir.ir import attrs
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 
@@ -173,6 +174,23 @@ def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str)
         if name not in placed.axes and name not in whole and not any(_untypable(user, more) for user in users[name]):
             found.append(name)
     return found
+
+
+def largest_placement(blocks: Sequence[Operation]) -> list[str]:
+    """Axes of weights that several ranks could share: of what excludes each other, the first."""
+    found: list[str] = []
+    for name in could_be_placed(blocks, Placed({}), ""):
+        placed = Placed(dict.fromkeys([*found, name], ""))
+        users = (operation for block in blocks for operation in block.body if name in axes_of(operation))
+        if not any(_untypable(user, placed) for user in users):
+            found.append(name)
+    return found
+
+
+def returned_axes(block: Operation) -> set[str]:
+    """The last axes of what a block returns."""
+    last = (v.type.dims[-1] for v in (block.body[-1].operands if block.body else ()) if isinstance(v.type, TensorType))
+    return {name for name in map(symbol_name, last) if name is not None}
 
 
 def _untypable(operation: Operation, placed: Placed) -> str:

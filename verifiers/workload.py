@@ -57,6 +57,13 @@ def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
     return _replacing(block, [*sizes, *([(named, tokens)] if named is not None and named is not token else [])])
 
 
+def token_axis(block: Operation) -> Expr:
+    """The second dimension of the first argument: the axis that sequence parallelism shards."""
+    type = block.regions[0].blocks[0].arguments[0].type
+    assert isinstance(type, TensorType)
+    return type.dims[1]
+
+
 def _axes(block: Operation, workload: Fields) -> tuple[Expr, Expr]:
     """The batch axis and the token axis of a block."""
     first = block.regions[0].blocks[0].arguments[0].type if block.regions[0].blocks[0].arguments else None

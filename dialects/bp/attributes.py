@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import attrgetter
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.attributes import (
     ArrayAttr,
     Attribute,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
+
 from bpir.dialects.bp.attributes import ELEMENT, IDENTIFIER, RelationAttr
-from bpir.ir import attrs
 from bpir.ir.attributes import (
     I64,
     ArrayAttr,

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+import attrs
+
 from bpir.dialects.bp.attributes import (
     RelationAttr,
 )
-from bpir.ir import attrs
 from bpir.ir.attributes import (
     ArrayAttr,
     DictAttr,

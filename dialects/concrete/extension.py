@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+import attrs
+
 from bpir import dialects
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, Span

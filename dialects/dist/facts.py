@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bpir.ir import attrs
+import attrs
 
 from collections.abc import Iterable
 

@@ -37,9 +37,9 @@ def head_types(operation: Operation) -> list[TensorType]:
 ATTENTION = Composite(
     ("query", "key", "value"),
     (
-        Step("query_key", "batch_matmul", ("query", "key"), flags=("transposed",)),
-        Step("softmax", "softmax", ("query_key",)),
-        Step("probability_dropout", "dropout", ("softmax",), only_with="dropout"),
+        Step("query_key", "batch_matmul", ("query", "key"), flags=("transposed",), result="scores"),
+        Step("softmax", "softmax", ("query_key",), result="probabilities"),
+        Step("probability_dropout", "dropout", ("softmax",), result="dropped", only_with="dropout"),
         Step("probability_value", "batch_matmul", ("probability_dropout", "value")),
     ),
 )

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail
@@ -252,6 +253,12 @@ def layer_of(operation: Operation) -> str:
 def has_effect(operation: Operation) -> bool:
     """Whether a model operation does something besides its results, as an append to the KV cache does."""
     return isinstance(operation.declaration, ModelOperation) and operation.declaration.effect
+
+
+def origin_of(operation: Operation) -> str:
+    """The layer of the file that an operation stands for, or is a part of."""
+    source = operation.attributes.get("source")
+    return source.value if isinstance(source, StringAttr) else layer_of(operation)
 
 
 def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:

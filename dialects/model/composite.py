@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bpir.ir import attrs
+import attrs
 
 
 @attrs.frozen
@@ -14,6 +14,7 @@ class Step:
         kind: the model operation.
         reads: operands of the composite, or earlier steps, by name.
         flags: properties that it has.
+        result: what its result is called where the text gives it a name.
         only_with: a property of the composite that asks for the step; without it the step's name stands for what it reads first.
     """
 
@@ -21,6 +22,7 @@ class Step:
     kind: str
     reads: tuple[str, ...]
     flags: tuple[str, ...] = ()
+    result: str = ""
     only_with: str = ""
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
+import attrs
+
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
-from bpir.ir import attrs
 from bpir.ir.attributes import Interned
 from bpir.ir.expression import ZERO, Expr, constant, total
 from bpir.ir.relations import Facts

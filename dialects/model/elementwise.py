@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.model.base import Elementwise, Local, model_syntax
-from bpir.ir import attrs
 from bpir.ir.expression import Expr
 
 

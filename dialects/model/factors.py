@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+import attrs
+
 from bpir.dialects.bp import TensorType
-from bpir.ir import attrs
 
 Tensor = tuple[str, ...]
 """The factors of a tensor, one a dimension."""

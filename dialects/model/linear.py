@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr, shape_text, tensor
 from bpir.dialects.model.base import (
     Local,
@@ -16,7 +18,6 @@ from bpir.dialects.model.base import (
     tokens,
 )
 from bpir.dialects.model.factors import Equation, equation
-from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.declaration import Fragment, Piece
 from bpir.ir.expression import ZERO, Expr, total

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import Effort
 
 Powers = tuple[int, ...]

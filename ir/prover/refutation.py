@@ -12,7 +12,8 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, gcd, lcm
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr
 from bpir.ir.expression_atoms import Atom, monomial

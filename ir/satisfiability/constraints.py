@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import lcm
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, monomial

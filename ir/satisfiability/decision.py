@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.ir.effort import Effort, Exhausted
 from bpir.ir.expression import ExpressionError
 from bpir.ir.satisfiability.constraints import Problem

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import attrs
+
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import Activations
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist import tasks as dist
-from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error, fail
 from bpir.ir.operation import Operation, Value

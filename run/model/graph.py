@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import attrs
+
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.ir import attrs
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import Expr

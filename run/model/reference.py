@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 
+import attrs
 import numpy as np
 
-from bpir.ir import attrs
 from bpir.run.call import Array, Call, Operand
 from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS

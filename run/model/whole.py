@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 import numpy as np
 
-from bpir.ir import attrs
 from bpir.run.call import Array
 from bpir.run.model.graph import Graph
 from bpir.run.model.reference import Gradients, Values, draw

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bpir.ir import attrs
+import attrs
+
 from bpir.run.operations.base import SEMANTICS, Semantics
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import attrs
+
 from bpir.dialects.dist import tasks as dist
-from bpir.ir import attrs
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation
 from bpir.run.call import Array, Meter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import attrs
 import numpy as np
 
-from bpir.ir import attrs
 from bpir.run.call import Array
 from bpir.run.ranks.mesh import Mesh
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 
+import attrs
 import numpy as np
 
-from bpir.ir import attrs
 from bpir.run.call import Array
 
 Axes = tuple[tuple[str, ...], ...]

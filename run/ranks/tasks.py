@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import attrs
+
 from bpir.dialects.dist import tasks as dist
-from bpir.ir import attrs
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Call, Meter
 from bpir.run.lineage import Lineage, has_weights, weight_count

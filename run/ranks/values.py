@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from bpir.dialects.dist import tasks as dist
-from bpir.ir import attrs
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Operand

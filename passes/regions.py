@@ -1,59 +1,13 @@
-"""Which axes of a block tensor parallelism shards: a consequence of shapes and uses, for passes and verifiers alike.
-
-A dimension symbol is a logical axis. An axis may be sharded where a weight brings it in, and no operation needs it
-whole (Shoeybi
-et al. 2019: the head axes and the feed-forward axis; Narayanan et al. 2021, figure 5).
-"""
+"""Where the values of a block live on the mesh, once its axes are placed: inside tensor-parallel regions, or between them."""
 
 from __future__ import annotations
 
+import attrs
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, feature_dims
-from bpir.ir import attrs
-from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-
-TENSOR = "tensor"
-"""The mesh axis of tensor parallelism."""
-
-
-def lone_symbol(dim: Expr) -> str | None:
-    """The name of the symbol that the dimension is, or None for a number or a composite."""
-    return dim.text if dim.symbols == (dim.text,) else None
-
-
-def shardable_axes(block: Operation) -> tuple[str, ...]:
-    """The axes of a model block that tensor parallelism shards, in order of appearance.
-
-    An axis is excluded if it is a literal or composite dimension; stands on the boundary of the block or is a token axis there; is
-    needed whole by an operation; stands behind another such axis in the same result; or is brought in by a weight that contracts a
-    sharded axis (its result is a partial sum already).
-    """
-    boundary = [value.type for value in block.regions[0].blocks[0].arguments]
-    boundary += [value.type for value in block.body[-1].operands] if block.body else []
-    excluded = {dim for type in boundary if isinstance(type, TensorType) for dim in type.dims}
-    for operation in block.body:
-        if isinstance(operation.declaration, ModelOperation):
-            excluded.update(operation.declaration.whole(operation))
-            for result in operation.results:
-                if isinstance(result.type, TensorType):
-                    excluded.update(result.type.dims[:TOKEN_RANK])
-    axes: dict[str, None] = {}
-    for operation in block.body:
-        if not isinstance(operation.declaration, ModelOperation):
-            continue
-        partial = any(lone_symbol(dim) in axes for dim in operation.declaration.contracted(operation))
-        for shape in operation.declaration.produced(operation):
-            candidates = [dim for dim in shape if lone_symbol(dim) and dim not in excluded]
-            if partial:
-                excluded.update(candidates)
-                for dim in candidates:
-                    axes.pop(dim.text, None)
-                continue
-            if candidates:
-                axes[candidates[0].text] = None
-                excluded.update(dim for dim in candidates[1:] if dim.text not in axes)
-    return tuple(axes)
+from bpir.passes.placement import TENSOR, lone_symbol
 
 
 def sharded(type: TensorType, axes: tuple[str, ...], mesh_axis: str) -> TensorType:

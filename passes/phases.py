@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import attrs
+
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
-from bpir.dialects.model.sharding import lone_symbol
-from bpir.ir import attrs
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.passes.placement import lone_symbol
 
 
 @attrs.frozen

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.base import free_name, group_of, layer_of
+from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of
+from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.linear import shape_attribute, shapes_of
-from bpir.dialects.model.phases import context_axis, input_axis
-from bpir.dialects.model.sharding import lone_symbol
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.passes.phases import context_axis, input_axis
+from bpir.passes.placement import lone_symbol
 
 _PARTS = ("query", "key", "value")
 
@@ -62,10 +63,11 @@ class _Decomposition:
 
     def _operation(self, operation: Operation) -> None:
         operands = [self.values[v] for v in operation.operands]
+        rule = operation.declaration
         if operation.name == "model.kv_append":
             self.values.update(zip(operation.results, operands, strict=True))
-        elif operation.name == "model.attention":
-            self.values[operation.results[0]] = self._attention(operation, operands)
+        elif isinstance(rule, ModelOperation) and rule.composite is not None:
+            self.values[operation.results[0]] = self._composite(operation, rule.composite, operands)
         elif operation.name == "model.linear" and len(operation.results) > 1:
             shapes = shapes_of(operation.properties["features"])
             for index, (result, shape) in enumerate(zip(operation.results, shapes, strict=True)):
@@ -91,16 +93,19 @@ class _Decomposition:
         """`attention.softmax`: the part of an operation, in its group."""
         return free_name(f"{group_of(layer_of(operation))}.{part}", layer_of(operation), self.names)
 
-    def _attention(self, operation: Operation, operands: list[Value]) -> Value:
-        query, key, value = operands
-        layer = self._free("query_key", operation)
-        scores = self._add(operation, "batch_matmul", layer, [query, key], {"transposed": UnitAttr()}, "scores")
-        probabilities = self._add(operation, "softmax", self._free("softmax", operation), [scores], {}, "probabilities")
-        if "dropout" in operation.properties:
-            layer = self._free("probability_dropout", operation)
-            probabilities = self._add(operation, "dropout", layer, [probabilities], {}, "dropped")
-        layer = self._free("probability_value", operation)
-        return self._add(operation, "batch_matmul", layer, [probabilities, value], {}, operation.results[0].name)
+    def _composite(self, operation: Operation, composite: Composite, operands: list[Value]) -> Value:
+        """The result of the last step, each step an operation of its own."""
+        found = dict(zip(composite.operands, operands, strict=True))
+        for step in composite.steps:
+            reads = [found[name] for name in step.reads]
+            if step.only_with and step.only_with not in operation.properties:
+                found[step.part] = reads[0]
+                continue
+            last = step is composite.steps[-1]
+            name = operation.results[0].name if last else step.result
+            flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
+            found[step.part] = self._add(operation, step.kind, self._free(step.part, operation), reads, flags, name)
+        return found[composite.steps[-1].part]
 
     def _add(
         self,
@@ -136,10 +141,6 @@ class _Decomposition:
 
 
 def _has_parts(operation: Operation) -> bool:
-    return operation.name == "model.attention" or (operation.name == "model.linear" and len(operation.results) > 1)
-
-
-def origin_of(operation: Operation) -> str:
-    """The layer of the file's operation that a decomposed operation comes from."""
-    source = operation.attributes.get("source")
-    return source.value if isinstance(source, StringAttr) else layer_of(operation)
+    rule = operation.declaration
+    composite = isinstance(rule, ModelOperation) and rule.composite is not None
+    return composite or (operation.name == "model.linear" and len(operation.results) > 1)

@@ -1,0 +1,115 @@
+"""How the values of a training block lie on the mesh, by the typing rule: what enters a region, and where partial sums are.
+
+The placement names axes of the model, so the rule reads the block with the sizes of the model, and gives types with those of the workload.
+"""
+
+from __future__ import annotations
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.partial_sums import PartialSums
+from bpir.verifiers.placed_axes import TENSOR
+from bpir.verifiers.typing_rule import Placed, symbol_name
+
+
+class Layout:
+    """The layout of one block.
+
+    Args:
+        sized: the block that the gate judges, in parts, with the sizes of the workload.
+        named: the same block with the sizes of the model, whose axes a placement names.
+        placed: the placement; with one rank, the one that several would have.
+        parallel: whether there are several ranks.
+        scattered: whether the tokens are sharded between regions.
+    """
+
+    def __init__(self, sized: Operation, named: Operation, placed: Placed, parallel: bool, scattered: bool) -> None:
+        self.scattered = scattered
+        self._placed = placed
+        self._parallel = parallel
+        self._named: dict[Value, Value] = {}
+        ours, theirs = (block.regions[0].blocks[0] for block in (sized, named))
+        self._named.update(zip(ours.arguments, theirs.arguments, strict=True))
+        self._entering: set[Operation] = set()
+        self.axes: list[str] = []  # those of the placement that the block has
+        found: dict[str, None] = {}
+        for operation, twin in zip(ours.operations, theirs.operations, strict=True):
+            self._named.update(zip(operation.results, twin.results, strict=True))
+            names = [name for v in twin.results if isinstance(v.type, TensorType) for name in map(symbol_name, v.type.dims) if name]
+            found.update(dict.fromkeys(name for name in names if name in placed.axes))
+            if self._brings(twin):
+                self._entering.add(operation)
+        self.axes = [name for name in placed.axes if name in found]
+        self.collectives = parallel and bool(self.axes)
+        self._sums = PartialSums(named, Placed(placed.axes), erased=False)
+
+    def type(self, value: Value) -> TensorType:
+        """The type of the image of a value, complete: inside a region sharded at its axis, outside at the tokens or whole."""
+        type = value.type
+        assert isinstance(type, TensorType)
+        if not self._parallel:
+            return type
+        axes = list(self._marks(value))
+        if self.scattered and not any(axes):
+            axes[TOKEN_RANK - 1] = (TENSOR,)
+        return TensorType(type.dims, tuple(axes), type.element, ())
+
+    def whole(self, value: Value) -> TensorType:
+        """The type of the image of a value that is sharded at no axis."""
+        assert isinstance(value.type, TensorType)
+        return whole(value.type)
+
+    def brings_axis(self, operation: Operation) -> bool:
+        """Whether a weight of the operation brings an axis in that several ranks would share: it begins a region."""
+        return operation in self._entering
+
+    def enters(self, operation: Operation) -> bool:
+        """Whether the operation begins a region of several ranks: it reads its operand whole, and the gradient of that is a partial sum."""
+        return self.collectives and operation in self._entering
+
+    def is_partial(self, value: Value) -> bool:
+        """Whether the operation that makes the value leaves a partial sum."""
+        return self.collectives and bool(self._sums.over(self._named[value]))
+
+    def passes(self, value: Value) -> bool:
+        """Whether a partial sum is read as such, to be reduced later."""
+        return self.collectives and self._sums.passes(self._named[value])
+
+    def leaves(self, value: Value) -> bool:
+        """Whether a region ends with the value: a partial sum that is reduced."""
+        return self.is_partial(value) and not self.passes(value)
+
+    def _marks(self, value: Value) -> tuple[tuple[str, ...], ...]:
+        type = self._named[value].type
+        assert isinstance(type, TensorType)
+        names = [symbol_name(dim) for dim in type.dims]
+        return tuple((self._placed.axes[name],) if name is not None and name in self._placed.axes else () for name in names)
+
+    def _brings(self, operation: Operation) -> bool:
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation):
+            return False
+        factors = rule.factors(operation)
+        for index, result in enumerate(operation.results):
+            assert isinstance(result.type, TensorType)
+            own = factors.produced(index)
+            names = [symbol_name(dim) for factor, dim in zip(factors.results[index], result.type.dims, strict=True) if factor in own]
+            if any(name in self._placed.axes for name in names if name is not None):
+                return True
+        return False
+
+
+def whole(type: TensorType) -> TensorType:
+    """The type without shards and sums."""
+    return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
+
+
+def partial(type: TensorType) -> TensorType:
+    """The type of a value of which each rank has a part of the sum."""
+    return TensorType(type.dims, type.axes, type.element, (TENSOR,))
+
+
+def reduced(type: TensorType) -> TensorType:
+    """The type of a value whose partial sums are summed."""
+    return TensorType(type.dims, type.axes, type.element, ())
