@@ -53,11 +53,13 @@ from bpir.parser.base_grammar import BASE, BASE_STARTS
 from bpir.parser.engine import Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
 from bpir.parser.function_actions import FUNCTION_ACTIONS
+from bpir.parser.lexer import is_word
 from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
 from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
 from bpir.parser.metadata_actions import METADATA_ACTIONS
 from bpir.parser.operation_actions import OPERATION_ACTIONS, OPERATION_FACTORIES, custom, custom_open
-from bpir.parser.state import ParserState
+from bpir.parser.state import SUMS, ParserState
+from bpir.parser.sums import SUM
 from bpir.parser.tables import Rule, Tables, tables
 from bpir.parser.type_actions import TYPE_ACTIONS, TYPE_FACTORIES
 from bpir.parser.whole import DICTIONARY, FUNCTION_TYPE, OPERATION, read_whole
@@ -173,6 +175,10 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
         for state, goto in enumerate(found.gotos):
             if left in goto:
                 memos.setdefault(state, []).append((re.compile(pattern).match, number, goto[left]))
+    expression = found.nonterminals.index("expr")
+    for state, goto in enumerate(found.gotos):
+        if expression in goto and not any(isinstance(key, str) and is_word(key) for key in found.actions[state]):
+            memos.setdefault(state, []).append((SUM.match, SUMS, goto[expression]))
     wholes = dict.fromkeys(_before_operations(found), OPERATION.match)
     return Program(found.actions, found.gotos, reductions, memos, found.starts, found, wholes, read_whole)
 

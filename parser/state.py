@@ -16,6 +16,7 @@ from bpir.ir.operation import Block, Operation, Value
 from bpir.parser.engine import Program, run
 from bpir.parser.lexer import SPACE, TOKEN, describe_bad_token
 from bpir.parser.scopes import Forward, NameScope, RegionScope
+from bpir.parser.sums import Sums
 
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
 
+SUMS = 3  # the number of the memo that makes what it does not hold
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
 _MAXIMUM_EXPANSION = 20_000_000
@@ -57,7 +59,7 @@ class ParserState:
         self.program = program
         self.allow_unregistered = allow_unregistered
         self.raw_start = 0
-        self.memo: list[dict[str, Any]] = [{}, {}, {}, {}]
+        self.memo: list[Any] = [{}, {}, {}, Sums()]
         self.types: dict[str, Type] = {}  # by the whole text of a `!name<...>` token
         self.attributes: dict[str, Attribute] = {}
         self.strings: dict[str, str] = {}

@@ -9,7 +9,7 @@ import pytest
 
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.operation import Operation
-from bpir.parser import parse_module, whole
+from bpir.parser import parse_module, sums, whole
 
 FIRST = '%a, %b = "e.two"() {k = 1 : i32} : () -> (i1, i8)\n"e.use"(%a, %b) <{p, q = "s"}> {u = @s} : (i1, i8) -> ()\n'
 LINES = [
@@ -97,3 +97,16 @@ def test_simple_operations_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(whole.WholeReader, "read", lambda self, found: read_by.append(original(self, found)) or read_by[-1])
     read(FIRST + "".join(f'%c{i} = "e.one"(%a) {{k = {i} : i64, w = #bp.expr<{i}*B>}} : (i1) -> i1\n' for i in range(50)))
     assert len([end for end in read_by if end is not None]) >= 49
+
+
+SUMS = ["4*B*S*H*d*h/t + 5*B", "B", "7*B", "B/t/t*t", "B*B + B*B", "B/B", "0*B", "07*B", "B + 2", "-B", "max(B, S) + B", "B*max(S, 1)"]
+SUMS += ["x.y*B + 3*x.y", "*".join("B" * 400), "*".join(["B"] * 1001), " + ".join(["B"] * 300), f"{10**18}*B", "B*2", "B**2", "B /t", "B\n"]
+
+
+@pytest.mark.parametrize("text", SUMS)
+@pytest.mark.parametrize("form", ["#bp.expr<{}>", "#bp.work<ops = {}, read = {}>", "#bp.expr<max({}, S)>"])
+def test_the_grammar_reads_the_same_sums(text: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = f'"e.a"() {{v = {form.replace("{}", text)}}} : () -> ()\n'
+    found = read(module)
+    monkeypatch.setattr(sums.Sums, "get", lambda self, text: None)
+    assert found == read(module)
