@@ -102,7 +102,7 @@ class _Check:
     def run(self) -> Outcome:
         refuse_large(self.block, self.numbers, len(self.mesh.ranks))
         outcome, model = self.outcome, self._model()
-        ranks, lineage = Ranks(self.mesh, self.numbers), Lineage(model.graph)
+        ranks, lineage = Ranks(self.mesh, self.numbers, model.floor), Lineage(model.graph)
         updates = Updates(ranks, model, lineage, self._shards(), self._copies)
         run = BlockRun(self.block, ranks, model, Tasks(ranks, model, lineage, updates))
         try:
@@ -147,7 +147,7 @@ class _Check:
 
     def _own_gradients(self, model: Model) -> None:
         assert model.gradients is not None
-        worst, place = largest_deviation(model.graph, model.inputs, model.values, model.seeds, model.gradients)
+        worst, place = largest_deviation(model.graph, model.inputs, model.values, model.seeds, model.gradients, model.floor)
         self.outcome.gradients = worst
         if worst > DEVIATION:
             message = f"the model's own gradient of {place} deviates from the complex step by {worst:.2g}: the semantics are wrong"

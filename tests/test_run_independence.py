@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from support import ROOT
 
+MLP = str(ROOT / "examples" / "mlp.bpir")
 DERIVATIONS = ("passes", "verifiers", *(f"dialects.model.{part}" for part in ("sharding", "decompose", "phases", "macro")))
 
 
@@ -25,8 +27,7 @@ def test_no_derivation_is_imported(module: str) -> None:
 def test_numpy_is_asked_for() -> None:
     """Without NumPy the tool says what to install."""
     program = (
-        "import sys; sys.modules['numpy'] = None\nfrom bpir.tools.bp_run import main\n"
-        "sys.exit(main(['examples/mlp.bpir', '--source=examples/mlp.bpir']))"
+        f"import sys; sys.modules['numpy'] = None\nfrom bpir.tools.bp_run import main\nsys.exit(main([{MLP!r}, '--source=' + {MLP!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1

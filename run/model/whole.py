@@ -11,6 +11,8 @@ from bpir.run.call import Array
 from bpir.run.model.graph import Graph
 from bpir.run.model.reference import Gradients, Values, draw
 
+NOISE = 1e-3
+
 
 @attrs.frozen(eq=False)
 class Model:
@@ -21,6 +23,13 @@ class Model:
     seeds: Sequence[Array]
     values: Values
     gradients: Gradients | None
+
+    @property
+    def floor(self) -> float:
+        """A thousandth of the largest number that occurs: what is smaller in a sum with it may be nothing but rounding."""
+        gradients = [] if self.gradients is None else [*self.gradients.values.values(), *self.gradients.weights.values()]
+        largest = max(float(np.max(np.abs(array))) for array in (*self.values.arrays.values(), *gradients))
+        return NOISE * max(1.0, largest) if np.isfinite(largest) else NOISE
 
     def returned(self) -> list[tuple[str, Array]]:
         """What a block returns: the results, then in training the gradient of each input."""

@@ -11,7 +11,6 @@ from bpir.run.call import Array
 from bpir.run.ranks.mesh import Layout, Mesh
 
 TOLERANCE = 1e-9
-FLOOR = 1e-3  # values are around 1: one whose largest element is below counts as noise of this size
 
 
 @attrs.frozen
@@ -24,10 +23,10 @@ class Mismatch:
     expected: float
 
 
-def compare(mesh: Mesh, arrays: Sequence[Array], layout: Layout, expected: Array) -> tuple[float, Mismatch | None]:
-    """The largest difference relative to the largest element, and the first element that differs too much."""
+def compare(mesh: Mesh, arrays: Sequence[Array], layout: Layout, expected: Array, floor: float) -> tuple[float, Mismatch | None]:
+    """The largest difference relative to the largest element, at least `floor`, and the first element that differs too much."""
     largest = 0.0
-    scale = max(float(np.max(np.abs(expected))), FLOOR)
+    scale = max(float(np.max(np.abs(expected))), floor)
     for rank in mesh.ranks:
         found = mesh.summed(arrays, layout, rank)
         part = mesh.cut(expected, layout, rank)

@@ -24,11 +24,13 @@ class Ranks:
     Attributes:
         arrays: of each value the array of each rank.
         expected: of each value the whole array that it must be, where the model says one.
+        floor: a value without an element as large counts as noise of this size.
         largest: the largest relative difference, in forward and in backward.
     """
 
     mesh: Mesh
     numbers: Numbers
+    floor: float
     arrays: dict[Value, list[Array]] = attrs.field(factory=dict)
     expected: dict[Value, Array] = attrs.field(factory=dict)
     layouts: dict[Value, Layout] = attrs.field(factory=dict)
@@ -60,7 +62,7 @@ class Ranks:
         layout = self.layouts[value]
         if whole.shape != layout.dims:
             raise error_at(task, f"{what} a tensor of {sizes(layout.dims)}, the model's is {sizes(whole.shape)}")
-        largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole)
+        largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole, self.floor)
         side = "backward" if dist.text_of(task, "phase") in BACKWARD else "forward"
         self.largest[side] = max(self.largest[side], largest)
         if mismatch is not None:
