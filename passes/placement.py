@@ -17,7 +17,7 @@ from bpir.dialects.dist.placement import Group, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.dialects.model.factors import Factors
 from bpir.ir.diagnostic import Span
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.passes.distribution import build
 
@@ -57,10 +57,11 @@ def placement(axes: Sequence[str], span: Span | None, between: Sequence[str] = (
 
 @attrs.frozen(eq=False)
 class _Sizes:
-    """An operation, its dimension factors, and the symbols that are the size of each."""
+    """An operation: its dimension factors, the symbols that are the size of each, and the factors with a size that no symbol names."""
 
     factors: Factors
     symbols: dict[str, set[str]]
+    numbers: set[str]
 
 
 class _Placement:
@@ -79,8 +80,10 @@ class _Placement:
     def axes(self) -> tuple[str, ...]:
         chosen: set[str] = set()
         for name in sorted(self.candidates, key=lambda name: name not in self.heads):
-            if name not in self.excluded and all(self._fits(user, chosen | {name}) for user in self.users[name]):
-                chosen.add(name)
+            together = self._together(name)
+            users = {id(user): user for one in together for user in self.users[one]}.values()
+            if together.isdisjoint(self.excluded) and all(self._fits(user, chosen | together) for user in users):
+                chosen |= together
         return tuple(name for name in self.candidates if name in chosen)
 
     def _boundary(self, block: Operation) -> None:
@@ -94,11 +97,14 @@ class _Placement:
     def _operation(self, operation: Operation, rule: ModelOperation) -> None:
         factors = rule.factors(operation)
         symbols: dict[str, set[str]] = {}
+        numbers: set[str] = set()
         values = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
         for tensor, value in values:
             for factor, dim in zip(tensor, _dims(value.type), strict=False):
                 symbols.setdefault(factor, set()).update(_names((dim,)))
-        sizes = _Sizes(factors, symbols)
+                if lone_symbol(dim) is None and dim is not ONE:
+                    numbers.add(factor)
+        sizes = _Sizes(factors, symbols, numbers)
         for name in dict.fromkeys(name for names in symbols.values() for name in names):
             self.users.setdefault(name, []).append(sizes)
         for index, result in enumerate(operation.results):
@@ -110,11 +116,21 @@ class _Placement:
             if rule.rank > HEADS:
                 self.heads.update(_names(dims[HEADS : HEADS + 1]))
 
+    def _together(self, name: str) -> set[str]:
+        """The axis, and those that are the same factor of an operation, as query heads and the KV heads that they share."""
+        found, stack = {name}, [name]
+        while stack:
+            one = stack.pop()
+            for names in (names for user in self.users[one] for names in user.symbols.values() if one in names):
+                stack += names - found
+                found |= names
+        return found
+
     @staticmethod
     def _fits(user: _Sizes, chosen: set[str]) -> bool:
         """Whether an operation can be computed with the axes in shares."""
         split = {factor for factor, names in user.symbols.items() if names & chosen}
-        if split & user.factors.whole:
+        if split & (user.factors.whole | user.numbers):
             return False
         known = {factor for operand in user.factors.operands for factor in operand}
         return all(len(split & (known | set(result))) <= 1 for result in user.factors.results)

@@ -6,7 +6,8 @@ import attrs
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, feature_dims
-from bpir.ir.operation import Operation
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation, Value
 from bpir.passes.placement import TENSOR, lone_symbol
 
 
@@ -45,18 +46,25 @@ class Regions:
         marks[TOKEN_RANK - 1] = (TENSOR,)
         return TensorType(placed.dims, tuple(marks), placed.element, ())
 
-    def enters(self, operation: Operation) -> bool:
-        """Whether the operation brings a sharded axis in: it reads its operand whole, and the operand's gradient is a partial sum."""
+    def enters(self, operation: Operation, value: Value) -> bool:
+        """Whether an operation shares an axis among ranks that an operand lacks: it reads that whole, and its gradient is a partial sum.
+
+        So does a linear whose weight brings the axis in, and a product of all heads with the one head of K or V.
+        """
         rule = operation.declaration
-        if not isinstance(rule, ModelOperation):
+        if not isinstance(rule, ModelOperation) or self.contracts(operation):
             return False
-        brings = any(lone_symbol(dim) in self.axes for shape in rule.produced(operation) for dim in shape)
-        return brings and not self.contracts(operation)
+        shared = any(lone_symbol(dim) in self.axes for result in operation.results for dim in _dims(result))
+        return shared and not any(lone_symbol(dim) in self.axes for dim in _dims(value))
 
     def contracts(self, operation: Operation) -> bool:
         """Whether the operation sums over a sharded axis: its result is a partial sum."""
         rule = operation.declaration
         return isinstance(rule, ModelOperation) and any(lone_symbol(dim) in self.axes for dim in rule.contracted(operation))
+
+
+def _dims(value: Value) -> tuple[Expr, ...]:
+    return value.type.dims if isinstance(value.type, TensorType) else ()
 
 
 def whole(type: TensorType) -> TensorType:

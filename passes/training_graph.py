@@ -113,11 +113,11 @@ class Graph:
         return self.regions.type(value.type)
 
     def _entering(self, value: Value) -> list[Operation]:
-        return [r for r in self._readers[value] if self._enters(r)]
+        return [r for r in self._readers[value] if self._enters(r, value)]
 
-    def _enters(self, operation: Operation) -> bool:
-        """Whether the operation begins a region that has collectives at its borders."""
-        return self._collective() and self.regions.enters(operation)
+    def _enters(self, operation: Operation, value: Value) -> bool:
+        """Whether the operation begins a region that has collectives at its borders with the value."""
+        return self._collective() and self.regions.enters(operation, value)
 
     # --- layers
 
@@ -126,8 +126,7 @@ class Graph:
         assert isinstance(rule, ModelOperation)
         for value in dict.fromkeys(operation.operands):
             self._before(operation, value)
-        enters = self._enters(operation)
-        operands = [self.entered[v] if enters else self.flows[v] for v in operation.operands]
+        operands = [self.entered[v] if self._enters(operation, v) else self.flows[v] for v in operation.operands]
         self._check_tokens(operation, operands)
         late = any(flow.type.unreduced for flow in operands)
         contracts = late or (self._collective() and self.regions.contracts(operation))
@@ -137,7 +136,7 @@ class Graph:
             types.append(partial(whole(type)) if contracts else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
-        if self.regions.enters(operation) and not any(flow.producer in self.heads for flow in operands):
+        if any(self.regions.enters(operation, v) for v in operation.operands) and not any(flow.producer in self.heads for flow in operands):
             self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
@@ -172,7 +171,7 @@ class Graph:
             producer = self.flows[value].producer
             inside = producer is not None and group_of(producer.name) == group and not producer.is_collective
             projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r in readers)
-            region = all(map(self.regions.enters, readers))  # on one rank: several ranks have its fork behind its entry
+            region = all(self.regions.enters(reader, value) for reader in readers)  # one rank has no entry before the fork
             name = f"{group}.qkv_fork" if region else f"{group}.fork"
             if inside and producer is not None:
                 name = f"{group}.qkv_fork" if projections else f"{producer.name}.fork"

@@ -436,8 +436,8 @@ def rule_works(operation: Operation, sizes: Mapping[str, Expr], fused: bool = Fa
 
 def one(arguments: str, line: str) -> Operation:
     """The first operation of a block with the arguments."""
-    symbols = "b, m, n, k, i, q, c, h, d, B, S, H, e"
-    text = f"module {{\n  bp.symbols {symbols}\n  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
+    symbols = "b, m, n, k, i, q, c, g, h, d, B, S, H, e"
+    text = f"module {{\n  bp.symbols {symbols} where g | h\n  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
     return next(o for block in top_level(read(text)) if block.name == "model.block" for o in block.body)
 
 
@@ -466,8 +466,8 @@ def _() -> Meanings:
 
 @meaning("model.attention")
 def _() -> list[Meaning]:
-    arguments = tensors(x="b x q x h x d", y="b x c x h x d", z="b x c x h x d")
-    return [rule_works(one(arguments, '%o = model.attention "l" %x, %y, %z'), {n: symbol(n) for n in "bqchd"})]
+    arguments = tensors(x="b x q x h x d", y="b x c x g x d", z="b x c x g x d")
+    return [rule_works(one(arguments, '%o = model.attention "l" %x, %y, %z'), {n: symbol(n) for n in "bqchgd"})]
 
 
 @meaning("model.kv_append")

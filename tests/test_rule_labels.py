@@ -17,6 +17,7 @@ OWNERS = {
     "counts": ("bp",),
     "placement": ("LEVEL",),
     "forbidden": ("LEVEL",),
+    "requirements": ("model",),
     "dist": ("dist",),
     "plan": ("plan",),
     "concrete": ("concrete",),

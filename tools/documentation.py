@@ -35,6 +35,7 @@ RULES = (
     (("bp",), "bpir.verifiers.counts", "verify"),
     (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.placement", "verify"),
     (("model", "dist", "plan", "concrete", "queue", "slot"), "bpir.verifiers.forbidden", "verify"),
+    (("model",), "bpir.verifiers.requirements", "verify"),
     (("dist",), "bpir.verifiers.dist", "verify"),
     (("plan",), "bpir.verifiers.plan", "verify"),
     (("concrete",), "bpir.verifiers.concrete", "verify"),

@@ -32,6 +32,10 @@ def verify(module: Operation) -> list[Diagnostic]:
     unsound = symbols.verify(module, operations, properties)
     found = [*placement.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]
     found.extend(forbidden.verify(module, operations, properties))
+    if "model" in dialects and not unsound:
+        from bpir.verifiers import requirements
+
+        found.extend(requirements.verify(module, operations))
     if "dist" in dialects:
         from bpir.verifiers import dist
 

@@ -184,7 +184,7 @@ class BlockTrace:
         if self.layout.passes(source):
             return self._made(source)
         type = self.expected(source)
-        return whole(type) if self.needs.enters(operation) else type
+        return whole(type) if self.needs.enters(operation, source) else type
 
     def _made(self, value: Value) -> TensorType:
         """The type of a value as its operation makes it."""
@@ -248,8 +248,7 @@ class BlockTrace:
             return
         self.gradient_reads(task, operation, self.needs.reads(operation, False))
         types = [reduced(self._operand_type(operation, v)) for v in operation.operands]
-        if self.needs.enters(operation):
-            types = [partial(type) for type in types]
+        types = [partial(type) if self.layout.enters(operation, index) else type for index, type in enumerate(types)]
         if not self.results(task, types) or view is None:
             return
         local = view.local

@@ -10,7 +10,7 @@ from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import TENSOR
-from bpir.verifiers.typing_rule import Placed, symbol_name
+from bpir.verifiers.typing_rule import Placed, symbol_name, typing_of
 
 
 class Layout:
@@ -31,15 +31,17 @@ class Layout:
         self._named: dict[Value, Value] = {}
         ours, theirs = (block.regions[0].blocks[0] for block in (sized, named))
         self._named.update(zip(ours.arguments, theirs.arguments, strict=True))
-        self._entering: set[Operation] = set()
+        self._entering: set[tuple[Operation, int]] = set()
         self.axes: list[str] = []  # those of the placement that the block has
         found: dict[str, None] = {}
         for operation, twin in zip(ours.operations, theirs.operations, strict=True):
             self._named.update(zip(operation.results, twin.results, strict=True))
             names = [name for v in twin.results if isinstance(v.type, TensorType) for name in map(symbol_name, v.type.dims) if name]
             found.update(dict.fromkeys(name for name in names if name in placed.axes))
-            if self._brings(twin):
-                self._entering.add(operation)
+            if isinstance(twin.declaration, ModelOperation):
+                typing = typing_of(twin, Placed(placed.axes))
+                types = [(index, v.type) for index, v in enumerate(twin.operands) if isinstance(v.type, TensorType)]
+                self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
         self._sums = PartialSums(named, Placed(placed.axes), erased=False)
@@ -60,13 +62,13 @@ class Layout:
         assert isinstance(value.type, TensorType)
         return whole(value.type)
 
-    def brings_axis(self, operation: Operation) -> bool:
-        """Whether a weight of the operation brings an axis in that several ranks would share: it begins a region."""
-        return operation in self._entering
+    def enters_region(self, operation: Operation, index: int) -> bool:
+        """Whether an operand enters a region that several ranks would share: it lacks the axis that they share in the operation."""
+        return (operation, index) in self._entering
 
-    def enters(self, operation: Operation) -> bool:
-        """Whether the operation begins a region of several ranks: it reads its operand whole, and the gradient of that is a partial sum."""
-        return self.collectives and operation in self._entering
+    def enters(self, operation: Operation, index: int) -> bool:
+        """Whether an operand enters a region of several ranks: it is read whole, and its gradient is a partial sum."""
+        return self.collectives and (operation, index) in self._entering
 
     def is_partial(self, value: Value) -> bool:
         """Whether the operation that makes the value leaves a partial sum."""
@@ -85,19 +87,6 @@ class Layout:
         assert isinstance(type, TensorType)
         names = [symbol_name(dim) for dim in type.dims]
         return tuple((self._placed.axes[name],) if name is not None and name in self._placed.axes else () for name in names)
-
-    def _brings(self, operation: Operation) -> bool:
-        rule = operation.declaration
-        if not isinstance(rule, ModelOperation):
-            return False
-        factors = rule.factors(operation)
-        for index, result in enumerate(operation.results):
-            assert isinstance(result.type, TensorType)
-            own = factors.produced(index)
-            names = [symbol_name(dim) for factor, dim in zip(factors.results[index], result.type.dims, strict=True) if factor in own]
-            if any(name in self._placed.axes for name in names if name is not None):
-                return True
-        return False
 
 
 def whole(type: TensorType) -> TensorType:

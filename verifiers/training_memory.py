@@ -118,9 +118,10 @@ class MemoryCheck:
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
         choices = self.convention.choices
-        if any(self._from_fork(v, self.trace.layout.brings_axis(operation)) for v in operation.operands):
+        inside = [self.trace.layout.enters_region(operation, index) for index in range(len(operation.operands))]
+        if any(self._from_fork(v, enters) for v, enters in zip(operation.operands, inside, strict=True)):
             return {"activation", "reused"}
-        if self.trace.layout.brings_axis(operation) and (choices.all_gather_redo or choices.recompute == "full"):
+        if any(inside) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
         if choices.recompute in ("attention", "full") and operation in self.needs.attention:
             return {"activation"} if view.kind == "dropout" else {"output"}

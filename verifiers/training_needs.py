@@ -45,10 +45,11 @@ class Needs:
 
     def projecting(self, value: Value) -> frozenset[Use]:
         """The uses that bring an axis in which ranks could share: the entries of regions, of one rank too."""
-        return frozenset(use for use in self._uses.get(value, ()) if self.layout.brings_axis(use[0]))
+        return frozenset(use for use in self._uses.get(value, ()) if self.layout.enters_region(*use))
 
-    def enters(self, operation: Operation) -> bool:
-        return self.layout.enters(operation)
+    def enters(self, operation: Operation, value: Value | Operation) -> bool:
+        """Whether the operation reads the value whole inside a region."""
+        return any(self.layout.enters(operation, index) for index, operand in enumerate(operation.operands) if operand is value)
 
     @staticmethod
     def reads(operation: Operation, weight: bool) -> list[Value | Operation]:
@@ -66,7 +67,7 @@ class Needs:
 
     def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
         """How the value lies on the mesh where the operation reads it."""
-        gathered = self.enters(operation) and self.layout.scattered and need in operation.operands
+        gathered = self.layout.scattered and self.enters(operation, need)
         return need, gathered
 
     def kept(self, operation: Operation) -> list[Kept]:
@@ -78,11 +79,10 @@ class Needs:
 
     def shards(self, operation: Operation) -> list[Value]:
         """The operands of which the shard must stay, for the collective that gathers it again before the operation."""
-        if not self.enters(operation) or not self.layout.scattered:
-            return []
+        entering = [v for v in dict.fromkeys(operation.operands) if self.layout.scattered and self.enters(operation, v)]
         if self.choices.all_gather_redo:
-            return list(dict.fromkeys(operation.operands))
-        again = [] if self.calculon else [v for v in dict.fromkeys(operation.operands) if v in self.gathered_again]
+            return entering
+        again = [] if self.calculon else [v for v in entering if v in self.gathered_again]
         return [value for value in again if not self.is_made_again((value, False))]
 
     # --- attention

@@ -85,6 +85,11 @@ class Typing:
         split = {mesh_axis: factor for split in self.splits for mesh_axis, factor in split.items()}
         return TensorType(image.dims, shards(self.factors.operands[index], split, model), image.element, ())
 
+    def missing(self, index: int, model: TensorType) -> bool:
+        """Whether an operand lacks a split factor: it is read whole, and its gradient is a partial sum."""
+        read = {axis for names in self.operand(index, model, model).axes for axis in names}
+        return any(axis not in read for split in self.splits for axis in split)
+
     def result(self, index: int, model: TensorType, image: TensorType) -> TensorType:
         """The type of a result: a partial sum over each mesh axis whose factor it lacks."""
         return made(self.factors.results[index], self.splits[index], model, image)
@@ -137,6 +142,9 @@ def _split(factors: Factors, sizes: Sizes, among: Container[str], axes: Mapping[
                 continue
             if factor in factors.whole:
                 raise Untypable(f"needs the axis {_spelled(dims)} whole")
+            left = [dim for dim in dims if dim is not ONE and symbol_name(dim) not in axes]
+            if left:
+                raise Untypable(f"shares the axis {name} with {_spelled(left)}, which is not placed")
             other = found.setdefault(axes[name], factor)
             if other != factor:
                 raise Untypable(f"has two axes on '{axes[name]}': {_spelled(sizes[other])} and {_spelled(dims)}")
@@ -161,6 +169,18 @@ def wrong_placement(block: Operation, placed: Placed) -> str:
 def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str) -> list[str]:
     """The axes of weights that could be placed on a mesh axis, too, in all blocks alike: none if the placement is maximal."""
     whole = {symbol_name(dim) for block in blocks for dim in _boundary(block)}
+    users, weights = _users(blocks)
+    found = []
+    for name in (name for name in weights if name not in placed.axes):
+        group = _same_factor(name, users)
+        more = Placed({**placed.axes, **dict.fromkeys(group, mesh_axis)}, placed.between)
+        if whole.isdisjoint(group) and not any(_untypable(user, more) for one in group for user in users[one]):
+            found.append(name)
+    return found
+
+
+def _users(blocks: Sequence[Operation]) -> tuple[dict[str, list[Operation]], list[str]]:
+    """The operations that have each axis, and the axes that weights have."""
     users: dict[str, list[Operation]] = {}
     weights: dict[str, None] = {}
     for operation in (operation for block in blocks for operation in block.body):
@@ -168,22 +188,34 @@ def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str)
             users.setdefault(name, []).append(operation)
             if of_weight:
                 weights[name] = None
-    found = []
-    for name in weights:
-        more = Placed({**placed.axes, name: mesh_axis}, placed.between)
-        if name not in placed.axes and name not in whole and not any(_untypable(user, more) for user in users[name]):
-            found.append(name)
+    return users, list(weights)
+
+
+def _same_factor(name: str, users: Mapping[str, Sequence[Operation]]) -> set[str]:
+    """The axes that can only be placed together: those that are the same factor of an operation."""
+    found, stack = {name}, [name]
+    while stack:
+        for operation in users[stack.pop()]:
+            rule = operation.declaration
+            assert isinstance(rule, ModelOperation)
+            for dims in sizes_of(rule.factors(operation), operation).values():
+                names = {other for other in map(symbol_name, dims) if other is not None}
+                if not names.isdisjoint(found) and not names <= found:
+                    stack += names - found
+                    found |= names
     return found
 
 
 def largest_placement(blocks: Sequence[Operation]) -> list[str]:
     """Axes of weights that several ranks could share: of what excludes each other, the first."""
     found: list[str] = []
+    users, _ = _users(blocks)
     for name in could_be_placed(blocks, Placed({}), ""):
-        placed = Placed(dict.fromkeys([*found, name], ""))
-        users = (operation for block in blocks for operation in block.body if name in axes_of(operation))
-        if not any(_untypable(user, placed) for user in users):
-            found.append(name)
+        if name not in found:
+            group = _same_factor(name, users)
+            placed = Placed(dict.fromkeys([*found, *group], ""))
+            if not any(_untypable(user, placed) for one in group for user in users[one]):
+                found += sorted(group)
     return found
 
 

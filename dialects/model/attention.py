@@ -12,6 +12,7 @@ from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr, total
 from bpir.ir.operation import Operation
+from bpir.ir.relations import Relation
 from bpir.ir.syntax import Clause, Flag
 
 HEAD_RANK = 4  # batch, tokens, heads, head size
@@ -34,6 +35,13 @@ def head_types(operation: Operation) -> list[TensorType]:
     return types
 
 
+def _shared_heads(operation: Operation) -> Iterable[Relation]:
+    """Each head of the second operand serves as many heads of the first as all others do (Ainslie et al. 2023: grouped queries)."""
+    first, second = head_types(operation)[:2]
+    if first.dims[2] is not second.dims[2]:
+        yield Relation("divides", second.dims[2], first.dims[2])
+
+
 ATTENTION = Composite(
     ("query", "key", "value"),
     (
@@ -49,18 +57,19 @@ ATTENTION = Composite(
 class Attention(ModelOperation):
     r"""`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
 
-    `context` names the visible KV tokens where K and V still hold the new ones only; without it every token of K is visible.
+    K and V may have fewer heads than Q, each of which serves as many heads of Q (`g | h`). `context` names the visible KV tokens where K
+    and V still hold the new ones only; without it every token of K is visible.
     Accounting is dense: a causal mask removes nothing. Traffic is Q, K, V and the result only (the boundary of FlashAttention);
     unfused, Q, K and V together, and the scores, are workspace.
 
-    Equations (`b` sequences, `q` query and `c` visible tokens, `h` local heads of size `d`, `e` bytes an element):
+    Equations (`b` sequences, `q` query and `c` visible tokens, `h` local heads of size `d`, `g` local KV heads, `e` bytes an element):
 
     - E1: $\mathrm{ops} = 4bqchd + 5bhqc$
     - E2: $\mathrm{matmul} = 4bqchd$
-    - E3: $\mathrm{read} = (bqhd + 2bchd)e$, $\mathrm{write} = bqhde$
-    - E4: $\mathrm{workspace} = e\max(3bqhd, bhqc)$
+    - E3: $\mathrm{read} = (bqhd + 2bcgd)e$, $\mathrm{write} = bqhde$
+    - E4: $\mathrm{workspace} = e\max(bqhd + 2bqgd, bhqc)$
 
-    Source: Vaswani et al. 2017, equation 1; Dao et al. 2022.
+    Source: Vaswani et al. 2017, equation 1; Ainslie et al. 2023; Dao et al. 2022.
     """
 
     name = "model.attention"
@@ -80,9 +89,10 @@ class Attention(ModelOperation):
             raise fail(f"K and V differ in tokens or heads: {key.text} and {value.text}", operation.span)
         if query.dims[3] is not key.dims[3]:
             raise fail(f"Q and K differ in head size: {query.dims[3].text} and {key.dims[3].text}", operation.span)
-        if query.dims[2] is not key.dims[2]:
-            raise fail(f"Q and K differ in heads: {query.dims[2].text} and {key.dims[2].text}", operation.span)
         return [tensor((*query.dims[:3], value.dims[3]), query.element)]
+
+    def requires(self, operation: Operation) -> Iterable[Relation]:
+        return _shared_heads(operation)
 
     def matmul_operations(self, local: Local) -> Expr:
         _, key, value = local.operands
@@ -147,7 +157,8 @@ class BatchMatmul(ModelOperation):
     r"""`%s = model.batch_matmul "attention.query_key" %q, %k transposed`: one matrix product for each sequence and head.
 
     `batch x m x heads x k` times `batch x k x heads x n` gives `batch x m x heads x n`; `transposed`, the second is `batch x n x
-    heads x k`. The gradient reads A, B and dC, and writes dA and dB.
+    heads x k`. The second may have fewer heads, each of which serves as many of the first. The gradient reads A, B and dC, and writes dA
+    and dB.
 
     Equations (`b` sequences times local heads, matrices `m x k` and `k x n`, `e` bytes an element):
 
@@ -176,9 +187,10 @@ class BatchMatmul(ModelOperation):
         inner, outer = (right.dims[3], right.dims[1]) if "transposed" in operation.properties else (right.dims[1], right.dims[3])
         if left.dims[3] is not inner:
             raise fail(f"'{self.name}' contracts {left.dims[3].text} with {inner.text}: they differ", operation.span)
-        if left.dims[2] is not right.dims[2]:
-            raise fail(f"'{self.name}' multiplies {left.dims[2].text} heads with {right.dims[2].text}", operation.span)
         return [tensor((*left.dims[:3], outer), left.element)]
+
+    def requires(self, operation: Operation) -> Iterable[Relation]:
+        return _shared_heads(operation)
 
     def matmul_operations(self, local: Local) -> Expr:
         return 2 * local.operands[0].elements * local.results[0].dims[3]

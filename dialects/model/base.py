@@ -16,6 +16,7 @@ from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Relation
 from bpir.ir.syntax import Operands, Property, ResultTypes, Text, alternative
 
 TOKEN_RANK = 2
@@ -137,6 +138,10 @@ class ModelOperation(OperationDeclaration):
             for factor, dim in zip(tensor, value.type.dims, strict=True)
             if factor in summed
         )
+
+    def requires(self, operation: Operation) -> Iterable[Relation]:
+        """What must hold of the sizes of the operation in its model."""
+        return ()
 
     def weight_types(self, local: Local) -> tuple[TensorType, ...]:
         """The weights, each a tensor with the shards of the dimensions that it shares with operands and results."""
