@@ -49,7 +49,7 @@ def test_the_gradients_of_the_one_head_are_summed_over_the_ranks(communication: 
     module = run(source, f"distribute-training{{communication={communication}}}")
     assert gate(source, module) == [], shown(gate(source, module))
     (body,) = (o for o in top_level(module) if o.name == "dist.block")
-    sums = [v.type.text for o in body.body for v in o.results if "x 1 x d, e, unreduced" in v.type.text]
+    sums = [v.type.text for o in body.body for v in o.results if "B x S x 1 x d, e, unreduced" in v.type.text]
     assert sums == ["!bp.tensor<B x S x 1 x d, e, unreduced={tensor}>"] * 2
     rows = [row for row in report(module).tasks if row.collective and row.phase == "activation_gradient"]
     messages = sorted(row.work.msg.text for row in rows if row.collective != "all_gather")
