@@ -104,7 +104,8 @@ class Planning:
         named = {name_of(task): task for task in self.tasks}
         self.sized([[named[name] for name in names] for names in together])
         words = ArrayAttr(tuple(map(StringAttr, self.objective())))
-        found = [build("plan.mesh", properties={"axes": mesh_attribute(self.mesh), "strategy": self.block.properties["strategy"]})]
+        mesh = {"axes": mesh_attribute(self.mesh), "strategy": self.block.properties["strategy"]}
+        found = [build("plan.mesh", properties=mesh, span=self.block.span)]
         found += [build("plan.objective", properties={"minimize": words}, span=self.block.span)]
         found += [b.operation(self.block) for b in self.buffers.values()]
         return found + self.facts() + tasks + groups
