@@ -1,14 +1,15 @@
-"""Fields of a strategy that change no task: each that is not at its neutral value gets a warning."""
+"""Fields of a strategy that change no task, or are rarely meant: each that is not at its neutral value gets a warning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
-from bpir.dialects.model.base import ModelOperation
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import Local, ModelOperation, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass
@@ -17,6 +18,9 @@ from bpir.passes.placement import TENSOR
 
 MESH_AXES = ("pipeline", "data", TENSOR)
 """The fields of a strategy that are axes of the mesh, in mesh order."""
+
+FP32 = 4
+"""Bytes of an element of the optimizer's master copy."""
 
 _NEUTRAL = ("none", "false", "all_reduce", "standard")
 _STAGES = "is not derived: every rank has the tasks of the whole block, and only the mesh counts the stages"
@@ -50,7 +54,23 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
         reasons["fused_activation"] = "changes nothing: the block has no activation function"
     if as_word(strategy.fields.get("recompute")) == "attention" and not any(rule.name == "model.softmax" for rule in rules):
         reasons["recompute"] = "changes nothing: the block has no attention"
+    if any(facts.at_least(width, constant(FP32)).proved for width in _weight_widths(block)):
+        reasons["master_copy"] = f"keeps a second copy of weights that have {FP32} bytes or more already"
     return _unheeded(strategy, current, facts, reasons)
+
+
+def _weight_widths(block: Operation) -> set[Expr]:
+    """The bytes of an element of each weight."""
+    found = set()
+    for operation in block.body:
+        rule, types = operation.declaration, [v.type for v in operation.operands]
+        results = [v.type for v in operation.results]
+        if isinstance(rule, ModelOperation):
+            tensors, made = (tuple(t for t in each if isinstance(t, TensorType)) for each in (types, results))
+            local = Local(settings_of(operation), tensors, made, (True,) * len(tensors))
+            if rule.weights(local) is not ZERO:
+                found.add(tensors[0].element_bytes)
+    return found
 
 
 def _unheeded(strategy: Binding, current: Pass, facts: Facts, reasons: Mapping[str, str]) -> list[Diagnostic]:
