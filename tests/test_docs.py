@@ -132,12 +132,15 @@ def test_every_formula_can_be_read() -> None:
             assert parse(formula), f"{path}: {formula}"
 
 
-# --- the tutorial
+# --- pages with commands
 
 
-def test_the_tutorial(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "least", "last"), [("tutorial.md", 11, ("concrete.bpir", "concrete.")), ("reports.md", 5, ("plan.bpir", "plan."))]
+)
+def test_the_commands_of_a_page(page: str, least: int, last: tuple[str, str], tmp_path: Path) -> None:
     """The files are written as they stand in the text, and each command prints what is shown."""
-    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    text = (DOCS / page).read_text(encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     count = 0
     for opening, body in re.findall(r"^```(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
@@ -158,8 +161,8 @@ def test_the_tutorial(tmp_path: Path) -> None:
                 assert agrees(done.stdout, step.output), f"{step.command}\n{done.stdout}"
             else:
                 assert done.returncode == 0, f"{step.command}\n{done.stdout}"
-    assert count > 10
-    assert "concrete." in (tmp_path / "concrete.bpir").read_text(encoding="utf-8")
+    assert count >= least
+    assert last[1] in (tmp_path / last[0]).read_text(encoding="utf-8")
 
 
 # --- the terminal

@@ -107,7 +107,7 @@ def _rendered(found: Report, form: str, by: str) -> str:
 
     if form == "csv":
         return render_csv([*tables(found, by), *numbers_table(found)])
-    return {"table": render_table, "markdown": render_markdown}[form](tables(found, by))
+    return {"table": render_table, "markdown": render_markdown}[form](tables(found, by, explained=by == "total"))
 
 
 TOOL = Tool(

@@ -34,12 +34,14 @@ def collect(module: Operation) -> Report:
         report = Report(title, level, parameters=_parameters(module))
     elif level == "dist":
         facts = [o for block in top_level(module) if block.name == "dist.block" for o in block.body]
-        memory = _training_memory(facts) or _dist_memory(module)
-        report = Report(title, level, tuple(_dist_tasks(module)), memory, _layers(facts))
+        training = _training_memory(facts)
+        held = _held(_planned(module)) if training else ()
+        report = Report(title, level, tuple(_dist_tasks(module)), training or _dist_memory(module), held, _layers(facts))
     elif level == "plan":
         facts = list(top_level(module))
-        memory = _training_memory(facts) or _plan_memory(module)
-        report = Report(title, level, tuple(_plan_tasks(module)), memory, _layers(facts))
+        training = _training_memory(facts)
+        held = _held(facts) if training else ()
+        report = Report(title, level, tuple(_plan_tasks(module)), training or _plan_memory(module), held, _layers(facts))
     elif level == "concrete":
         report = Report(title, level, tuple(_commands(module)), _concrete_memory(module))
     else:
@@ -129,6 +131,22 @@ def _training_memory(operations: Iterable[Operation]) -> dict[str, Expr]:
         "activation_gradients": total(f.activation_gradient for f in layers),
         "optimizer": total(f.optimizer for f in layers),
     }
+
+
+def _planned(module: Operation) -> list[Operation]:
+    """The plan of a distributed training step; empty if it can't be planned."""
+    from bpir.ir.diagnostic import DiagnosticError
+    from bpir.passes.plan_training import PlanTransformerTrainingPass
+
+    with suppress(DiagnosticError):
+        return list(top_level(PlanTransformerTrainingPass().run(module)))
+    return []
+
+
+def _held(plan: Iterable[Operation]) -> tuple[Expr, ...]:
+    from bpir.tools.peak import held_at_once
+
+    return held_at_once(plan)
 
 
 def _dist_memory(module: Operation) -> dict[str, Expr]:

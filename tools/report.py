@@ -6,9 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expression import ZERO, Expr, constant, maximum, total
+from bpir.ir.expression_atoms import ExpressionError
 
 Fact = Expr | bool
+
+MEANINGS = {
+    "weights": "the weights of this rank",
+    "kv_cache": "K and V of all visible tokens",
+    "workspace": "values inside a step, which share the space",
+    "activation_working": "what gradients read, kept or made again",
+    "activation_stored": "the part of it kept from forward to backward",
+    "activation_checkpoint": "inputs kept instead, under recompute = full",
+    "weight_gradients": "this rank's share of the weight gradients",
+    "weight_gradients_unsharded": "all of them in fp32, before they are shared out",
+    "activation_gradients": "what all activation gradients write",
+    "optimizer": "Adam's moments and any fp32 master weights",
+    "peak": "the most held at once, in the plan's order",
+}
+"""What each row of the memory holds, in a phrase."""
 
 
 @attrs.frozen
@@ -47,6 +63,7 @@ class Report:
         level: `model`, `dist`, `plan` or `concrete`.
         tasks: the tasks in the order of the module; none at level `model`.
         memory: bytes by name, such as `weights` and `kv_cache`.
+        held: bytes that a rank in training holds at once, at the tasks that may be the fullest (`tools/peak.py`).
         layers: facts by layer, such as `weight_bytes` and `activation_stored`.
         parameters: numbers of elements by name of the weight; only at level `model`.
         numbers: what has been put in for symbols.
@@ -56,6 +73,7 @@ class Report:
     level: str
     tasks: tuple[TaskRow, ...] = ()
     memory: Mapping[str, Expr] = attrs.field(factory=dict)
+    held: tuple[Expr, ...] = ()
     layers: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
     parameters: Mapping[str, Expr] = attrs.field(factory=dict)
     numbers: Mapping[str, Expr] = attrs.field(factory=dict)
@@ -74,15 +92,28 @@ class Report:
             self.level,
             tuple(attrs.evolve(t, work=Work(**exprs(vector(t.work)))) for t in self.tasks),
             exprs(self.memory),
+            tuple(value.substitute(values) for value in self.held),
             {layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},
             exprs(self.parameters),
             {**self.numbers, **values},
         )
 
+    def memory_and_peak(self) -> dict[str, Expr]:
+        """The memory and, in training, the `peak`; no peak while too many sizes with symbols may be the largest."""
+        if not self.held:
+            return dict(self.memory)
+        numbers = [value.integer for value in self.held if value.integer is not None]
+        symbolic = [value for value in dict.fromkeys(self.held) if value.integer is None]
+        largest = [constant(max(numbers))] if numbers else []
+        try:
+            return {**self.memory, "peak": maximum(*symbolic, *largest)}
+        except ExpressionError:
+            return dict(self.memory)
+
     def symbols(self) -> set[str]:
         """The symbols that occur."""
         found = [value for task in self.tasks for value in vector(task.work).values()]
-        found += [*self.memory.values(), *self.parameters.values()]
+        found += [*self.memory.values(), *self.held, *self.parameters.values()]
         found += [v for facts in self.layers.values() for v in facts.values() if not isinstance(v, bool)]
         return {name for value in found for name in value.symbols}
 

@@ -22,7 +22,7 @@ def render_json(report: Report, by: str = "task") -> str:
         document["totals"] = _totals(report)
         if by == "total":
             del document["totals"]["by_phase"]
-        document["memory"] = {name: number(value) for name, value in report.memory.items()}
+        document["memory"] = {name: number(value) for name, value in report.memory_and_peak().items()}
     return json.dumps(document, indent=1) + "\n"
 
 

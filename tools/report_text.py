@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import Report, Work, grouped, summed, with_total
+from bpir.tools.report import MEANINGS, Report, Work, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -24,13 +24,21 @@ class Table:
     words: int = 1
 
 
-def tables(report: Report, by: str) -> list[Table]:
-    """What the report shows when its tasks are grouped `by` task, phase, layer or not at all (`total`)."""
+def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
+    """What the report shows when its tasks are grouped `by` task, phase, layer or not at all (`total`).
+
+    Where the memory is `explained`, each of its rows says what it holds.
+    """
     if report.level == "model":
         return [_named("parameters", "elements", with_total(report.parameters))]
     found = [_work_table(report, by)]
     if report.memory:
-        found.append(_named("memory", "bytes", report.memory))
+        memory = report.memory_and_peak()
+        if explained:
+            rows = tuple((name, MEANINGS[name], value) for name, value in memory.items())
+            found.append(Table(("memory", "what it holds", "bytes"), rows, words=2))
+        else:
+            found.append(_named("memory", "bytes", memory))
     return found
 
 
