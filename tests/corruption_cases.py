@@ -18,6 +18,29 @@ CACHE = "war.dist"
 WRITTEN = "step"
 """A plan that no example leads to: one with transfers, barriers and calls of the host."""
 
+PARALLEL = "parallel"
+"""A block of which attention and MLP read one norm (Wang & Komatsuzaki 2021): their partial sums are added, and reduced together."""
+BLOCK = """\
+module @parallel {
+  bp.symbols B, S, c, H, F, h, d, t, e, D where t | h, t | F, t | H, t | S
+  bind.workload @serve inference {phase = decode, context = c}
+  bind.strategy @tp {tensor = t}
+  bind.strategy @small {tensor = 2}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %n = model.layer_norm "norm" %x
+    %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [h x d], [h x d]
+    %o = model.attention "attention.core" %q, %k, %v context c
+    %y = model.linear "attention.output_projection" %o : [H]
+    %u = model.linear "mlp.expand" %n : [F]
+    %g = model.gelu "mlp.gelu" %u
+    %w = model.linear "mlp.contract" %g : [H]
+    %s = model.add "sum" %y, %w
+    %z = model.add "residual" %s, %x
+    model.return %z
+  }
+}
+"""
+
 
 @attrs.frozen
 class Case:
@@ -44,6 +67,8 @@ def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
         source = read((DATA / "cases" / f"{name}.bpir").read_text(encoding="latin-1"), f"{name}.bpir")
     elif name == WRITTEN:
         source = read(PLAN, f"{name}.bpir")
+    elif name == PARALLEL and len(passes) == 1:
+        source = read(BLOCK, f"{name}.bpir")
     elif len(passes) == 1:
         text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
         source = read(text.replace(", t | H", "") if name.endswith(UNDECLARED) else text, f"{name}.bpir")
@@ -80,6 +105,12 @@ TRAINING = (
     ("transformer_block" + UNDECLARED, "tensor=t communication=all_reduce recompute=none"),
 )
 
+OF_PARALLEL = (
+    ("inference", "strategy=@tp phase=prefill"),
+    ("inference", "strategy=@small phase=decode"),
+    ("training", "strategy=@tp communication=all_reduce recompute=full"),
+    ("training", "strategy=@tp communication=reduce_scatter_all_gather recompute=none data=D"),
+)
 
 MODELS = (0, 1, 4, 6, 8)  # of INFERENCE
 MODELS_OF_TRAINING = (0, 1, 6, 12)
@@ -87,6 +118,8 @@ BOUND = (
     ("gpt3_175b", "inference{phase=decode tensor=8}"),
     ("gpt3_175b", "training{tensor=8}"),
 )
+DEVICES = (("queue", 2), ("slot", 2), ("slot", 16))
+"""Bindings of the plan with every kind of command to a node that has more or as many devices as the plan has ranks."""
 
 
 def cases() -> list[Case]:
@@ -107,4 +140,8 @@ def cases() -> list[Case]:
     for kind, chosen, indices in (("inference", INFERENCE, MODELS), ("training", TRAINING, MODELS_OF_TRAINING)):
         for name, options in (chosen[index] for index in indices):
             found.append(Case(f"{name} {options}", name, (f"distribute-{kind}{{{options}}}",), "source"))
+    for kind, options in OF_PARALLEL:
+        first = f"distribute-{kind}{{{options}}}"
+        found += [Case(f"{PARALLEL} {options}", PARALLEL, passes) for passes in ((first,), (first, f"plan-{kind}"))]
+    found += [Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES]
     return found

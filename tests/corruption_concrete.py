@@ -16,7 +16,7 @@ from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, ref
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import I64, ArrayAttr, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.operation import Operation
 
 
@@ -249,7 +249,9 @@ def machine(operations: list[Operation]) -> Found:
                     yield Corruption(f"{operation.name}, field {what}", f"{where} {name}", change)
                     yield Corruption(f"{operation.name}, field {what}, consistently", f"{where} {name}", consistent(change, True))
         if operation.name == "bind.deployment":
-            yield Corruption("one device, consistently", where, consistent(at(index, _one_device), True))
+            for count in (*map(constant, (1, 2, 4, 7, 16, 1024)), symbol("B")):
+                change = at(index, lambda o, n=count: _devices(o, n))
+                yield Corruption("another count of devices, consistently", f"{where} {count.text}", consistent(change, True))
         if operation.name == "bind.target":
             yield Corruption("a kind of target that nothing extends", where, at(index, _unknown_kind))
         if operation.name == "bind.deployment" and "links" in operation.properties:
@@ -264,13 +266,13 @@ def _field(operation: Operation, name: str, value: Expr | None) -> None:
     operation.properties["fields"] = DictAttr(entries)
 
 
-def _one_device(deployment: Operation) -> None:
-    """A deployment of one device, and a plan that says so."""
-    _field(deployment, "devices", constant(1))
+def _devices(deployment: Operation, count: Expr) -> None:
+    """A deployment of so many devices, and a plan that says so."""
+    _field(deployment, "devices", count)
     assert deployment.parent is not None
     for other in deployment.parent.operations:
         if other.name == "concrete.devices":
-            other.properties["count"] = ExprAttr(constant(1))
+            other.properties["count"] = ExprAttr(count)
 
 
 def _unknown_kind(target: Operation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -72,10 +73,16 @@ class _Admitted:
 def _alike(one: frozenset[Relation], other: frozenset[Relation], numbers: tuple[tuple[str, int], ...]) -> bool:
     if one == other:
         return True
-    names = sorted({name for r in one | other for name in r.symbols} - dict(numbers).keys())
-    grid = (1, 2, 3, 4, 6, 8, 16)[: max(2, int(20_000 ** (1 / max(len(names), 1))))]
-    for point in itertools.product(grid, repeat=len(names)):
-        values = {**dict(numbers), **dict(zip(names, point, strict=True))}
+    for values in grid({name for r in one | other for name in r.symbols}, numbers):
         if all(r.holds(values) for r in one) != all(r.holds(values) for r in other):
             return False
     return True
+
+
+def grid(names: Iterable[str], numbers: Iterable[tuple[str, int]]) -> Iterator[dict[str, int]]:
+    """Numbers for all names: those that are bound, and at most about 20,000 combinations of small ones."""
+    bound = dict(numbers)
+    free = sorted({*names} - bound.keys())
+    small = (1, 2, 3, 4, 6, 8, 16)[: max(2, int(20_000 ** (1 / max(len(free), 1))))]
+    for point in itertools.product(small, repeat=len(free)):
+        yield {**bound, **dict(zip(free, point, strict=True))}

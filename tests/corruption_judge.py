@@ -1,14 +1,16 @@
 """What becomes of a corrupted module: refused (by which rules), proved equivalent, accepted wrongly, or undecided.
 
-Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if each operation of one has a partner that
-says the same (properties equal as expressions under the declared relations) about values that are computed in the same way; two plans, if
-that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations say the same, commands stand in an
-order that their dependencies allow, which queues and cycles follow, and buffers are large enough, aligned and apart; two models, if their
-operations say the same (dropout says nothing in inference). The order of the text, names of values, those of a plan's tasks and buffers,
-and attributes that any operation may have are left out, and so are dependencies that others imply. Relations may be spelled otherwise, if
-they hold for the same numbers of a grid. A plan's buffers may be larger (a whole number of bytes), live longer and be aligned to a
-multiple, users of the workspace may be left out or said, groups may be others, as long as no group races and the order is one in which
-every task runs after those that it needs, and no weight is read after its optimizer has written it.
+Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if they place the same axes and each
+operation of one has a partner that says the same (properties equal as expressions under the declared relations) about values that are
+computed in the same way; two plans, if that holds for tasks and buffers under a renaming of both; two concrete plans, if their operations
+say the same, commands stand in an order that their dependencies allow, which queues and cycles follow, and buffers are large enough,
+aligned and apart; two models, if their operations say the same (dropout says nothing in inference). The order of the text, names of
+values, those of a plan's tasks and buffers, and attributes that any operation may have are left out, and so are dependencies that others
+imply. Relations may be spelled otherwise, if they hold for the same numbers of a grid. A plan's buffers may be larger (a whole number of
+bytes), live longer and be aligned to a multiple, its workspace may be smaller if it still holds what is in use at any task on all
+admissible numbers of a grid (`workspace_peak.py`), users of the workspace may be left out or said, groups may be others, as long as no
+group races and the order is one in which every task runs after those that it needs, and no weight is read after its optimizer has written
+it.
 
 A target that was made under other fields than the source says is right if the answer names all of them, and the pass derives the same
 under these options.
@@ -24,11 +26,13 @@ from typing import Any
 
 import attrs
 from corruption_inputs import inputs_of, properties, reduced, unordered
+from corruption_plans import Plan, ancestors
 from support import run
 
 from bpir.dialects.bp import ExprAttr, TensorType, rewrite_attribute, symbol_table
 from bpir.dialects.concrete.envelope import is_command, reference_of
-from bpir.dialects.plan import expr_of, live_of, names_of, number_of, symbol_of, text_of
+from bpir.dialects.dist.placement import groups_of
+from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expression import ZERO, constant, symbol
@@ -69,9 +73,9 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
     if not found:
         erased = ("model.dropout", "dropout") if level_of(target) == "dist" and not _trains(target) else ()
         if side == "target" and level_of(target) == "dist":
-            valid = _derived(source, named, _trains(target))
+            valid = _derived(source, [*_chosen(target), *named], _trains(target))
         assumed = symbol_table(target).assumptions if side == "source" else ()
-        return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased, assumed) else WRONG, first=f"under {', '.join(named)}")
+        return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased, assumed, source) else WRONG, first=f"under {', '.join(named)}")
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
     return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
 
@@ -80,6 +84,12 @@ def _derived(source: Operation, named: list[str], training: bool) -> Operation:
     """What distribution derives under the fields that an answer names."""
     options = " ".join(field.replace(" ", "") for field in named)
     return _run(source, f"distribute-{'training' if training else 'inference'}{{{options}}}")
+
+
+def _chosen(target: Operation) -> list[str]:
+    """The workload and the strategy that a block names."""
+    block = next(o for o in top_level(target) if o.name == "dist.block")
+    return [f"{name}={block.properties[name].text}" for name in ("workload", "strategy") if name in block.properties]
 
 
 _run = cache(run)
@@ -93,15 +103,22 @@ def located(found: Iterable[Diagnostic]) -> bool:
     return all(d.span is not None for d in found)
 
 
-def equivalent(valid: Operation, corrupted: Operation, erased: tuple[str, ...] = (), assumed: tuple[Relation, ...] = ()) -> bool:
+def equivalent(
+    valid: Operation,
+    corrupted: Operation,
+    erased: tuple[str, ...] = (),
+    assumed: tuple[Relation, ...] = (),
+    source: Operation | None = None,
+) -> bool:
     """Whether the two say the same; the definition stands above. Operations that are `erased` are their operands, properties nothing.
 
+    Of plans `source` is the distributed module: without it no smaller workspace is large enough.
     Where a target assumes more than its model does, the models are the same under what it assumes.
     """
     facts = symbol_table(valid).facts
     level = level_of(valid)
     if level == "plan":
-        return _Plan(valid, facts).same(_Plan(corrupted, facts))
+        return Plan(valid, facts).same(Plan(corrupted, facts), source)
     if level == "concrete":
         return bool(_bound(valid, facts) == _bound(corrupted, facts)) and _laid_out(valid, corrupted, facts) and _in_order(corrupted)
     if level == "model":
@@ -166,7 +183,9 @@ def _distributed(module: Operation, facts: Facts) -> Any:
             first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
             blocks[properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
     meshes = Counter((properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
-    return inputs_of(module, facts), meshes, blocks
+    groups = [group for o in top_level(module) if o.name == "dist.placement" for group in groups_of(o)]
+    placed = Counter((axis, group.mesh_axis, group.between) for group in groups for axis in group.axes)
+    return inputs_of(module, facts), meshes, placed, blocks
 
 
 def _type(value: Value, facts: Facts) -> Attribute:
@@ -195,7 +214,7 @@ class _Once:
 def _bound(module: Operation, facts: Facts) -> Any:
     """What each operation says but for places: of buffers, of commands in their order, in queues and in cycles."""
     said = Counter[Any]()
-    before = _ancestors({symbol_of(o): names_of(o, "after") for o in top_level(module) if is_command(o)})
+    before = ancestors({symbol_of(o): names_of(o, "after") for o in top_level(module) if is_command(o)})
     lists = ("reads", "writes", "issue")
     for operation in top_level(module):
         if operation.name.partition(".")[0] not in ("bp", "bind"):
@@ -205,14 +224,6 @@ def _bound(module: Operation, facts: Facts) -> Any:
             needed = before.get(symbol_of(operation)) if is_command(operation) else None
             said[operation.name, properties(operation, facts, "after", *lists, *places), lists_said, needed] += 1
     return inputs_of(module, facts), said
-
-
-def _ancestors(after: dict[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    """All that each task is after, directly or through others; tasks stand behind those that they are after."""
-    found: dict[str, frozenset[str]] = {}
-    for name, names in after.items():
-        found[name] = frozenset(names).union(*(found.get(n, frozenset()) for n in names))
-    return found
 
 
 def _laid_out(valid: Operation, other: Operation, facts: Facts) -> bool:
@@ -243,105 +254,3 @@ def _in_order(module: Operation) -> bool:
         if operation.name == "slot.issue" and number_of(operation, "cycle") != place[reference_of(operation, "command")]:
             return False
     return True
-
-
-# --- plans
-
-
-class _Plan:
-    """A plan by what its tasks come from."""
-
-    def __init__(self, module: Operation, facts: Facts) -> None:
-        self.module = module
-        self.facts = facts
-        self.tasks = [o for o in top_level(module) if o.name == "plan.task"]
-        self.buffers = {symbol_of(o): o for o in top_level(module) if o.name == "plan.buffer"}
-        self.sources = {symbol_of(o): text_of(o, "source") for o in self.tasks}
-        self.before = _ancestors({symbol_of(o): names_of(o, "after") for o in self.tasks})
-        self.users: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-            name: (self._using(name, "writes"), self._using(name, "reads")) for name in self.buffers
-        }
-
-    def _using(self, buffer: str, field: str) -> frozenset[str]:
-        return frozenset(self.sources[symbol_of(o)] for o in self.tasks if buffer in names_of(o, field))
-
-    def _identity(self, name: str) -> Any:
-        """A buffer is what it holds for whom; several of one source are told apart by size."""
-        holder = self.buffers[name]
-        role = text_of(holder, "role")
-        users = ("all",) if role == "workspace" else self.users[name]
-        return (role, text_of(holder, "storage"), text_of(holder, "source"), users)
-
-    def said(self) -> Any:
-        """All but sizes, order, lifetimes, alignments and groups."""
-        tasks = Counter[Any]()
-        for task in self.tasks:
-            tasks[
-                (
-                    properties(task, self.facts, "sym_name", "after", "reads", "writes", "requires"),
-                    frozenset(self.sources.get(n, n) for n in self.before[symbol_of(task)]),
-                    frozenset(Counter(self._identity(n) for n in names_of(task, "reads")).items()),
-                    frozenset(Counter(self._identity(n) for n in names_of(task, "writes")).items()),
-                    unordered(task.properties.get("requires")),
-                )
-            ] += 1
-        facts = Counter((o.name, properties(o, self.facts)) for o in top_level(self.module) if "facts" in o.properties)
-        objectives = Counter(properties(o, self.facts) for o in top_level(self.module) if o.name == "plan.objective")
-        return inputs_of(self.module, self.facts), tasks, Counter(map(self._identity, self.buffers)), facts, objectives
-
-    def same(self, other: _Plan) -> bool:
-        return self.said() == other.said() and other.sound() and self._holds(other)
-
-    def _holds(self, other: _Plan) -> bool:
-        """Whether each buffer of the other is large enough for what this one's holds."""
-        mine: dict[Any, list[str]] = {}
-        theirs: dict[Any, list[str]] = {}
-        for plan, found in ((self, mine), (other, theirs)):
-            for name in plan.buffers:
-                found.setdefault(plan._identity(name), []).append(name)
-        for key, names in mine.items():
-            for name, larger in zip(names, theirs[key], strict=True):
-                size, needed = expr_of(other.buffers[larger], "size"), expr_of(self.buffers[name], "size")
-                if size is not needed and not (self.facts.at_least(size, needed).proved and self.facts.integral(size).proved):
-                    return False
-                if number_of(other.buffers[larger], "alignment") % number_of(self.buffers[name], "alignment"):
-                    return False
-        return True
-
-    def sound(self) -> bool:
-        """The order respects dependencies and updates of weights; lifetimes cover uses; said users are users; no group races."""
-        place = {symbol_of(o): i for i, o in enumerate(self.tasks)}
-        for task in self.tasks:
-            if any(place[n] >= place[symbol_of(task)] for n in names_of(task, "after")):
-                return False
-        for name, holder in self.buffers.items():
-            used = [i for i, o in enumerate(self.tasks) if name in names_of(o, "reads") or name in names_of(o, "writes")]
-            first, last = live_of(holder)
-            if used and not first <= min(used) <= max(used) <= last:
-                return False
-            for field, users in zip(("producers", "consumers"), self.users[name], strict=True):
-                said = frozenset(self.sources[n] for n in names_of(holder, field))
-                if said != users and (said or text_of(holder, "role") != "workspace"):
-                    return False
-            updates = [i for i, o in enumerate(self.tasks) if name in names_of(o, "writes")]
-            if text_of(holder, "role") == "constant" and updates and any(i > min(updates) for i in used):
-                return False
-        return all(self._free(names_of(o, "tasks")) for o in top_level(self.module) if o.name == "plan.concurrent")
-
-    def _free(self, members: tuple[str, ...]) -> bool:
-        """Whether no member needs another, or writes what another uses."""
-        tasks = {symbol_of(o): o for o in self.tasks}
-        for member in members:
-            seen: set[str] = set()
-            stack = list(names_of(tasks[member], "after"))
-            while stack:
-                name = stack.pop()
-                if name not in seen:
-                    seen.add(name)
-                    stack.extend(names_of(tasks[name], "after"))
-            others = [m for m in members if m != member]
-            used = {b for m in others for f in ("reads", "writes") for b in names_of(tasks[m], f)}
-            written = {b for b in names_of(tasks[member], "writes") if text_of(self.buffers[b], "role") != "workspace"}
-            if seen & set(others) or written & used:
-                return False
-        return len(members) > 1

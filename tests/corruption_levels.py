@@ -9,6 +9,7 @@ from corruption_concrete import concrete
 from corruption_dist import distributed, operands
 from corruption_general import GENERAL
 from corruption_model import others
+from corruption_placement import caches, meshes, placements, sums
 from corruption_plan import planned
 
 from bpir.dialects.bind import Binding
@@ -20,7 +21,12 @@ from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.verifiers.levels import level_of
 
-OF_LEVEL = {"model": (operands, others), "dist": (operands, distributed), "plan": (planned,), "concrete": (concrete,)}
+OF_LEVEL = {
+    "model": (operands, others),
+    "dist": (operands, distributed, placements, sums, caches),
+    "plan": (planned, meshes),
+    "concrete": (concrete,),
+}
 
 
 def corruptions(module: Operation) -> Iterator[Corruption]:

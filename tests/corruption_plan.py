@@ -169,7 +169,7 @@ def buffers(operations: list[Operation]) -> Found:
         yield Corruption("live: beyond the end", where, put(index, "live", live(first, last + 1)))
         yield Corruption("live: starts later", where, put(index, "live", live(first + 1, end)))
         yield Corruption("live: ends earlier", where, put(index, "live", live(first, end - 1)))
-        for what, number in (("twice", 512), ("less", 1), ("no power of two", 24)):
+        for what, number in (("twice", 512), ("half", 128), ("less", 1), ("no power of two", 24)):
             yield Corruption(f"alignment: {what}", where, put(index, "alignment", IntegerAttr(number, I64)))
         yield Corruption("buffer added", where, at(index, _more_buffer))
 

@@ -1,4 +1,4 @@
-"""Is the placement in a distributed module that of its strategy, can the model be computed under it, and is it as large as it can be?"""
+"""Is the placement that of its strategy and about the axes of the model, can the model be computed under it, and could it be larger?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.typing_rule import Placed, could_be_placed, returned_axes, wrong_placement
+from bpir.verifiers.typing_rule import Placed, axes_of, could_be_placed, returned_axes, wrong_placement
 
 TENSOR = "tensor"
 """The mesh axis that shards the axes of weights."""
@@ -43,6 +43,11 @@ def verify_placement(
         findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
         return None
     returned = {name for block in blocks for name in returned_axes(block)}
+    known = {name for block in blocks for operation in block.body for name in axes_of(operation)}
+    strange = [name for name in (*placed.axes, *placed.between) if name not in known]
+    if strange:
+        findings.refuse(rule, where, f"the placement names axes that no operation of the model has: {', '.join(strange)}")
+        return None
     for why in (wrong_placement(block, placed) for block in blocks):
         if why:
             findings.refuse(rule, where, f"no shards are right under this placement: {why}")
