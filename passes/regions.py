@@ -65,18 +65,3 @@ class Regions:
 
 def _dims(value: Value) -> tuple[Expr, ...]:
     return value.type.dims if isinstance(value.type, TensorType) else ()
-
-
-def whole(type: TensorType) -> TensorType:
-    """The type without shards, as the entry of a region gives it."""
-    return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
-
-
-def partial(type: TensorType) -> TensorType:
-    """The type of a value that is still to be summed over the ranks."""
-    return TensorType(type.dims, type.axes, type.element, (TENSOR,))
-
-
-def reduced(type: TensorType) -> TensorType:
-    """The type of a value whose partial sums are summed."""
-    return TensorType(type.dims, type.axes, type.element, ())

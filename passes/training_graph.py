@@ -18,7 +18,8 @@ from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.passes.late_sums import late_sums
-from bpir.passes.regions import Regions, partial, reduced, whole
+from bpir.passes.placement import TENSOR
+from bpir.passes.regions import Regions
 
 
 @attrs.define(eq=False)
@@ -60,7 +61,7 @@ class Layer:
         if self.rule is None:
             return ()
         local = self.view.local
-        results = tuple(reduced(flow.type) for flow in self.results)
+        results = tuple(flow.type.reduced for flow in self.results)
         return self.rule.weight_types(Local(local.settings, tuple(flow.type for flow in self.operands), results, local.first_use))
 
     @property
@@ -133,7 +134,7 @@ class Graph:
         types = []
         for value in operation.results:
             type = self._type(value)
-            types.append(partial(whole(type)) if contracts else type)
+            types.append(type.whole.partial(TENSOR) if contracts else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
         if any(self.regions.enters(operation, v) for v in operation.operands) and not any(flow.producer in self.heads for flow in operands):
@@ -190,7 +191,7 @@ class Graph:
     def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
         flow = self.flows[value]
         name = self._free(f"{group}.input_collective", operation)
-        entry = self._layer(name, "input_collective", operation, None, [flow], [whole(flow.type)]).results[0]
+        entry = self._layer(name, "input_collective", operation, None, [flow], [flow.type.whole]).results[0]
         entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
         flow = entry
         if uses > 1:

@@ -11,7 +11,6 @@ from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
 from bpir.passes.distribution import build
 from bpir.passes.placement import TENSOR
-from bpir.passes.regions import partial, reduced
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
 
@@ -147,7 +146,7 @@ class Tasks:
             return
         result = Value(layer.operands[0].type, name=gradient.name)
         if layer.kind == "output_collective":
-            result.type = reduced(layer.operands[0].type)
+            result.type = layer.operands[0].type.reduced
             self.gathered[gradient] = result
         self._collective(layer, "activation_gradient", gradient, result, work, layer.kind == "input_collective")
         self._give(layer.operands[0], result)
@@ -170,7 +169,7 @@ class Tasks:
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
-            results = [Value(partial(type) if layer.shares_tokens else type) for type in layer.weight_types]
+            results = [Value(type.partial(TENSOR) if layer.shares_tokens else type) for type in layer.weight_types]
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
@@ -196,8 +195,8 @@ class Tasks:
         while producer is not None and producer.kind == "fork":
             producer = producer.operands[0].producer
         if producer is not None and producer.kind == "input_collective":
-            return partial(flow.type)
-        return reduced(flow.type)
+            return flow.type.partial(TENSOR)
+        return flow.type.reduced
 
     # --- what the tasks look like
 

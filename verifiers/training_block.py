@@ -13,9 +13,10 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import strings
+from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_borders import Borders
-from bpir.verifiers.training_layout import Layout, partial, reduced, whole
+from bpir.verifiers.training_layout import Layout
 from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
 from bpir.verifiers.training_needs import Needs
 from bpir.verifiers.training_weights import Weights
@@ -184,12 +185,12 @@ class BlockTrace:
         if self.layout.passes(source):
             return self._made(source)
         type = self.expected(source)
-        return whole(type) if self.needs.enters(operation, source) else type
+        return type.whole if self.needs.enters(operation, source) else type
 
     def _made(self, value: Value) -> TensorType:
         """The type of a value as its operation makes it."""
         type = self.expected(value)
-        return partial(whole(type)) if self.layout.is_partial(value) else type
+        return type.whole.partial(TENSOR) if self.layout.is_partial(value) else type
 
     def _reads(self, task: Operation, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
@@ -247,8 +248,8 @@ class BlockTrace:
             self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
         self.gradient_reads(task, operation, self.needs.reads(operation, False))
-        types = [reduced(self._operand_type(operation, v)) for v in operation.operands]
-        types = [partial(type) if self.layout.enters(operation, index) else type for index, type in enumerate(types)]
+        types = [self._operand_type(operation, v).reduced for v in operation.operands]
+        types = [type.partial(TENSOR) if self.layout.enters(operation, index) else type for index, type in enumerate(types)]
         if not self.results(task, types) or view is None:
             return
         local = view.local
@@ -266,7 +267,7 @@ class BlockTrace:
                 self.findings.refuse("R8", task, f"'{layer}' does not read the complete gradient of its result")
                 continue
             type = self.expected(value)
-            self.type(task, image, whole(type) if self.layout.is_partial(value) else type)
+            self.type(task, image, type.whole if self.layout.is_partial(value) else type)
         for image, need in zip(task.operands[count:], needed, strict=True):
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)

@@ -11,7 +11,6 @@ from bpir.dialects.model.base import Local, layer_of, origin_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
-from bpir.verifiers.training_layout import whole
 from bpir.verifiers.training_meaning import Meaning, Use, is_sum
 from bpir.verifiers.training_names import is_collective_of, is_fork_of
 
@@ -65,7 +64,7 @@ class Borders:
             return
         if again:
             self._again(task, value, summed, meaning)
-        trace.type(task, task.results[0], trace.expected(value) if summed else whole(trace.expected(value)))
+        trace.type(task, task.results[0], trace.expected(value) if summed else trace.expected(value).whole)
         sides = (result, operand) if backward else (operand, result)
         local = Local((), (sides[0].local(trace.mesh),), (sides[1].local(trace.mesh),), (True,))
         view = LayerView("output_collective" if exit else "input_collective", None, local)

@@ -57,11 +57,6 @@ class Layout:
             axes[TOKEN_RANK - 1] = (TENSOR,)
         return TensorType(type.dims, tuple(axes), type.element, ())
 
-    def whole(self, value: Value) -> TensorType:
-        """The type of the image of a value that is sharded at no axis."""
-        assert isinstance(value.type, TensorType)
-        return whole(value.type)
-
     def enters_region(self, operation: Operation, index: int) -> bool:
         """Whether an operand enters a region that several ranks would share: it lacks the axis that they share in the operation."""
         return (operation, index) in self._entering
@@ -87,18 +82,3 @@ class Layout:
         assert isinstance(type, TensorType)
         names = [symbol_name(dim) for dim in type.dims]
         return tuple((self._placed.axes[name],) if name is not None and name in self._placed.axes else () for name in names)
-
-
-def whole(type: TensorType) -> TensorType:
-    """The type without shards and sums."""
-    return TensorType(type.dims, ((),) * len(type.dims), type.element, ())
-
-
-def partial(type: TensorType) -> TensorType:
-    """The type of a value of which each rank has a part of the sum."""
-    return TensorType(type.dims, type.axes, type.element, (TENSOR,))
-
-
-def reduced(type: TensorType) -> TensorType:
-    """The type of a value whose partial sums are summed."""
-    return TensorType(type.dims, type.axes, type.element, ())

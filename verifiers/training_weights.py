@@ -9,7 +9,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, layer_of
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
-from bpir.verifiers.training_layout import partial, reduced
+from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.training_meaning import Meaning
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Weights:
             return
         self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True))
         types = self._types(operation)
-        expected = [partial(type) for type in types] if self.shares_tokens(operation) else types
+        expected = [type.partial(TENSOR) for type in types] if self.shares_tokens(operation) else types
         if self.trace.results(task, expected):
             self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
@@ -102,6 +102,6 @@ class Weights:
         view, forward = self.trace.views[layer_of(operation)], self._forward(operation)
         assert forward is not None  # its callers asked
         values = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
-        tensors = tuple(reduced(t) for t in values if isinstance(t, TensorType))
+        tensors = tuple(t.reduced for t in values if isinstance(t, TensorType))
         count = len(operation.operands)
         return list(rule.weight_types(Local(view.local.settings, tensors[:count], tensors[count:], view.local.first_use)))

@@ -193,6 +193,20 @@ class TensorType(Type, Symbolic):
         """The bytes of the whole tensor."""
         return _bytes(self)
 
+    @property
+    def reduced(self) -> TensorType:
+        """The same tensor with its partial sums summed."""
+        return TensorType(self.dims, self.axes, self.element, ())
+
+    @property
+    def whole(self) -> TensorType:
+        """The same tensor on every rank, without shards and partial sums."""
+        return tensor(self.dims, self.element)
+
+    def partial(self, *mesh_axes: str) -> TensorType:
+        """The same tensor, of which each rank of the mesh axes has a part of the sum."""
+        return TensorType(self.dims, self.axes, self.element, mesh_axes)
+
     def expressions(self) -> Iterable[Expr]:
         return (*self.dims, self.element) if isinstance(self.element, Expr) else self.dims
 
