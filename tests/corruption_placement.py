@@ -183,7 +183,8 @@ def meshes(operations: list[Operation]) -> Found:
             ("one rank", [ArrayAttr((entry.values[0], one)) for entry in entries]),
             ("two ranks", [ArrayAttr((entry.values[0], ExprAttr(constant(2)))) for entry in entries]),
         ):
-            yield Corruption(f"mesh: {what}", name_of(operation), put(index, "axes", ArrayAttr(tuple(said))))
+            if said != entries:
+                yield Corruption(f"mesh: {what}", name_of(operation), put(index, "axes", ArrayAttr(tuple(said))))
         for name in [symbol_of(o) for o in operations if o.name == "bind.strategy"]:
             for size in (1, 2):
                 change = at(index, lambda o, s=name, n=size: _strategy(o, s, n))

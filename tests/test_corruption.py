@@ -6,10 +6,17 @@ from functools import cache
 
 import pytest
 from corruption import sampled
-from corruption_cases import Case, cases
+from corruption_cases import CACHE, PARALLEL, Case, cases
 from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, judge
 from corruption_levels import corruptions
+from corruption_placement import caches, meshes, placements, sums
 from corruption_report import Outcome, alone, run_case
+
+from bpir.dialects.bp import ExprAttr
+from bpir.ir.attributes import StringAttr
+from bpir.ir.expression import ZERO, symbol
+from bpir.ir.operation import clone
+from bpir.verifiers.levels import level_of
 
 CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37, 46, 49, 50, 51, 54, 61)  # of `cases()`: each level, one and several ranks, both conventions
 
@@ -58,3 +65,33 @@ def test_the_judge_sees_what_a_verifier_would_let_through() -> None:
     changed = next(c for c in corruptions(valid) if c.kind == "work: coefficient changed").apply(valid)
     assert not equivalent(valid, changed)
     assert judge(source, valid, changed).outcome == REFUSED
+
+
+OF_PARALLEL = [case for case in cases() if case.example == PARALLEL]
+
+
+@pytest.mark.parametrize("case", OF_PARALLEL, ids=lambda c: f"{c.name} {len(c.options)}")
+def test_where_things_are_in_a_parallel_block(case: Case) -> None:
+    source, valid = case.modules()
+    operations = list(valid.walk())
+    found = sampled((c for maker in (placements, sums, caches, meshes) for c in maker(operations)), 1)
+    kinds = {c.kind: judge(source, valid, c.apply(valid)).outcome for c in found}
+    if level_of(valid) == "dist":
+        assert kinds.pop("placement: axis in a group of its own") == EQUIVALENT  # it says the same
+        assert "1 operands reduced before the addition" in kinds
+        assert "reduced behind the addition" in kinds
+    assert len(kinds) > 4
+    assert set(kinds.values()) == {REFUSED}, kinds
+
+
+def test_a_smaller_workspace_is_judged_by_what_is_in_use() -> None:
+    """Attention of one query over c tokens: h scores a sequence and a token are all that is in no other buffer."""
+    source, valid = next(c for c in cases() if c.name == CACHE).modules()
+    scores = symbol("B") * symbol("h") * symbol("c") * symbol("e")
+    outcomes = []
+    for size in (scores, scores - 1, ZERO):
+        smaller = clone(valid)
+        workspace = next(o for o in smaller.walk() if o.properties.get("role") is StringAttr("workspace"))
+        workspace.properties["size"] = ExprAttr(size)
+        outcomes.append((equivalent(valid, smaller, source=source), judge(source, valid, smaller).outcome))
+    assert outcomes == [(True, EQUIVALENT), (False, REFUSED), (False, REFUSED)]
