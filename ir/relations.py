@@ -27,7 +27,7 @@ from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, 
 from bpir.ir.expression_values import Substitution
 from bpir.ir.prover.integers import is_integral
 from bpir.ir.prover.order import is_nonnegative as is_nonnegative_by_refutation
-from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, simplify
+from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, is_nonnegative_by_signs, simplify
 from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
 from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
@@ -207,9 +207,12 @@ class Facts:
         difference, _, under = by_system
         if any(r.kind == "greater" and r.left - r.right is a - b for r in self.relations):
             return proved("declared")
+        if _shows(lambda: is_nonnegative_by_signs(self._system, difference, strict)):
+            return proved("signs", under)
         difference = self._simplified(difference)
-        shown = _shows(lambda: is_nonnegative(self._system, difference, strict))
-        if shown or _shows(lambda: is_nonnegative(self._system, by_floors(difference), strict)):
+        forms = dict.fromkeys((difference, self._by_floors(difference)))
+        shown: Callable[[Expr], bool] = lambda form: _shows(lambda: is_nonnegative(self._system, form, strict))  # noqa: E731
+        if any(map(shown, forms)):
             return proved("signs", under)
         holds = gt if strict else ge
         false_at: Callable[[Mapping[str, int]], bool] = lambda v: not holds(a.evaluate(v), b.evaluate(v))  # noqa: E731

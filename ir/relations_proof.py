@@ -29,7 +29,10 @@ def has_nodes(*exprs: Expr) -> bool:
 def simplify(system: System, expr: Expr) -> Expr:
     """The expression with nodes that the facts decide taken away: `ceildiv(h, t)` is `h/t` where t divides h."""
     for _ in range(4):
-        nodes = {atom: value for atom in nodes_of(expr) if (value := _decided(system, atom)) is not None}
+        for atom in nodes_of(expr):
+            if atom not in system.decided:
+                system.decided[atom] = _decided(system, atom)
+        nodes = {atom: value for atom in nodes_of(expr) if (value := system.decided[atom]) is not None}
         if not nodes:
             break
         expr = Substitution({}, nodes).apply(expr)
@@ -164,16 +167,25 @@ def _same_sign(a: Expr, b: Expr) -> bool | None:
 
 
 def is_nonnegative(system: System, expr: Expr, strict: bool = False, budget: int = _BRANCHES) -> bool:
-    """Whether no value is negative (with `strict`, nor zero)."""
+    """Whether no value is negative (with `strict`, nor zero); without the bounds first, which are most of the work."""
     expr = with_fresh_excess(expr, system.larger)
-    return _shown(system, expr, strict) or _nonnegative_by_cases(system, expr, strict, [budget])
+    return any(
+        _shown(system, expr, strict, bounded) or _nonnegative_by_cases(system, expr, strict, bounded, [budget])
+        for bounded in ((False, True) if system.bounds else (False,))
+    )
 
 
-def _shown(system: System, expr: Expr, strict: bool) -> bool:
-    """Whether the coefficients show it, those of a lower estimate, or those of what bounds leave over."""
+def is_nonnegative_by_signs(system: System, expr: Expr, strict: bool = False) -> bool:
+    """What of `is_nonnegative` is little work: signs and cases alone, no bounds."""
+    expr = with_fresh_excess(expr, system.larger)
+    return _shown(system, expr, strict, False) or _nonnegative_by_cases(system, expr, strict, False, [_BRANCHES])
+
+
+def _shown(system: System, expr: Expr, strict: bool, bounded: bool) -> bool:
+    """Whether the coefficients show it, those of a lower estimate, or, if `bounded`, those of what bounds leave over."""
     if any(nonnegative(e, system.lower, strict) for e in _lower_estimates(expr)):
         return True
-    if not system.bounds:
+    if not bounded:
         return False
     bounds = [with_fresh_excess(bound, system.larger) for bound in system.bounds]
     return any(_above_bounds(e, bounds, system.lower, strict, _BOUND_STEPS) for e in _lower_estimates(expr))
@@ -235,7 +247,7 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
     return Substitution({}, {atom: value}).apply(expr)
 
 
-def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list[int]) -> bool:
+def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, bounded: bool, budget: list[int]) -> bool:
     """A max or min is one of its arguments: all of them must do, or any where that bounds the expression from below."""
     nodes = [atom for atom in nodes_of(expr) if atom.kind in ("max", "min")]
     if not nodes:
@@ -248,7 +260,7 @@ def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, budget: list
     node = next((node for node in nodes if node not in bounding), nodes[0])
     enough = any if node in bounding else all
     return enough(
-        _shown(system, case, strict) or _nonnegative_by_cases(system, case, strict, budget)
+        _shown(system, case, strict, bounded) or _nonnegative_by_cases(system, case, strict, bounded, budget)
         for case in (Substitution({}, {node: argument}).apply(expr) for argument in node.arguments)
     )
 

@@ -40,6 +40,7 @@ class System:
     larger: Mapping[str, Expr]  # parameter: it is greater than this expression
     bounds: Sequence[Expr]  # never negative, by parameters: what an order or a divisor leaves open
     contradiction: str | None  # why nothing is admissible
+    decided: dict[Atom, Expr | None] = attrs.field(factory=dict)  # what nodes are equal to, as far as that was asked for
 
     def apply(self, expr: Expr) -> Expr:
         """The expression by parameters."""
