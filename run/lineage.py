@@ -42,7 +42,7 @@ class Lineage:
         part = layer.rpartition(".")[2]
         named = [step for step in candidates if step.part == part]
         free = [step for step in candidates if step.index not in taken]
-        return (named or free or candidates)[:1]
+        return ([step for step in named if step in free] or named or free or candidates)[:1]
 
     def updated(self, task: Operation) -> Step:
         """The step whose weights an optimizer task updates.

@@ -12,9 +12,10 @@ import pytest
 from random_blocks import INFERENCE, SIZES, TRAINING, random_block
 from support import example, read, run
 
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 from bpir.run.check import Outcome, check
+from bpir.run.model.graph import graph_of
 
 SMALL = {"B": 2, "S": 8, "c": 6, "H": 16, "F": 64, "h": 4, "d": 4}
 """Numbers for the examples, admissible at 1, 2 and 4 ranks, and small enough for a run of a second."""
@@ -78,6 +79,35 @@ def test_inference_of_examples(name: str, passed: str) -> None:
 def test_an_example_with_numbers_of_its_own_runs() -> None:
     found = outcome(example("gpt2"), "distribute-inference{tensor=1 context=4}", {"B": 1})
     agrees(found)
+
+
+TWO_ATTENTIONS = """
+module @two_attentions {
+  bp.symbols B, S, c, H, h, d, t, e where t | h, t | H
+  bind.workload @decode inference {phase = decode, context = c}
+  bind.strategy @tp {tensor = t}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %q1, %q2, %k1, %k2, %v = model.linear "attention.qkv" %x : [h x d], [h x d], [h x d], [h x d], [h x d]
+    %a = model.attention "attention.first" %q1, %k1, %v context c
+    %b = model.attention "attention.second" %q2, %k2, %v context c
+    %o = model.add "attention.sum" %a, %b
+    %y = model.linear "attention.output_projection" %o : [H]
+    model.return %y
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("tensor", ["1", "2", "t"])
+def test_one_linear_gives_the_queries_and_keys_of_two_attentions(tensor: str) -> None:
+    """Both queries are the part `query` of one layer: each has weights and an update of its own."""
+    sizes = {"B": 2, "S": 3, "c": 4, "H": 4, "h": 2, "d": 3, "t": 2, "e": 2}
+    agrees(outcome(read(TWO_ATTENTIONS), f"distribute-training{{tensor={tensor}}}", sizes))
+    agrees(outcome(read(TWO_ATTENTIONS), f"distribute-inference{{tensor={tensor}}}", sizes, "plan-inference"))
+    block = next(o for o in top_level(read(TWO_ATTENTIONS)) if o.name == "model.block")
+    steps = graph_of(block, lambda size: size.evaluate(sizes).numerator, training=True).steps
+    names = [step.name for step in steps if step.kind == "linear"]
+    assert len(names) == 6 == len(set(names))
 
 
 @pytest.mark.parametrize("seed", range(6))

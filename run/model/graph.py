@@ -44,6 +44,7 @@ class Step:
 
     Attributes:
         layer: that of the model operation that it comes from; `part` names the step where that falls apart.
+        twin: how many steps before it have the same layer and part, as where a linear gives the queries of two attentions.
         features: of a linear, the dimensions that it produces.
     """
 
@@ -56,11 +57,12 @@ class Step:
     says: frozenset[str]
     features: tuple[int, ...]
     span: Span | None
+    twin: int = 0
 
     @property
     def name(self) -> str:
         """Tells its random numbers from those of other steps."""
-        return f"{self.layer}/{self.part}"
+        return f"{self.layer}/{self.part}" + (f" {self.twin}" if self.twin else "")
 
 
 @attrs.define(eq=False)
@@ -71,6 +73,7 @@ class Builder:
     steps: list[Step] = attrs.field(factory=list)
     values: int = 0
     makers: dict[int, str] = attrs.field(factory=dict)
+    parts: dict[tuple[str, str], int] = attrs.field(factory=dict)
 
     def new_value(self) -> int:
         self.values += 1
@@ -94,7 +97,9 @@ class Builder:
         made = tuple(self.new_value() for _ in range(results))
         self.makers.update(dict.fromkeys(made, kind))
         flags = node.says if says is None else says
-        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span))
+        twin = self.parts.get((node.layer, part), 0)
+        self.parts[node.layer, part] = twin + 1
+        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span, twin))
         return made[0]
 
     def append(self, node: Node, key: int, value: int) -> list[int]:
