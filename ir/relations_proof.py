@@ -31,6 +31,7 @@ def simplify(system: System, expr: Expr) -> Expr:
     for _ in range(4):
         for atom in nodes_of(expr):
             if atom not in system.decided:
+                system.decided[atom] = None  # if that is too much work: it is not tried again
                 system.decided[atom] = _decided(system, atom)
         nodes = {atom: value for atom in nodes_of(expr) if (value := system.decided[atom]) is not None}
         if not nodes:

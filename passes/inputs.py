@@ -104,7 +104,7 @@ def _choose(
         candidates = named
     if len(candidates) > 1:
         raise fail(
-            f"the file has {len(candidates)} candidates for bind.{what}: choose one with the pass option {what}=@NAME",
+            f"the file has several candidates for bind.{what}: choose one with the pass option {what}=@NAME",
             candidates[1].span,
             *(note(f"@{_text(c, 'sym_name')} is one of them", c.span) for c in candidates),
         )
