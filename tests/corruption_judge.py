@@ -73,17 +73,23 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
     if not found:
         erased = ("model.dropout", "dropout") if level_of(target) == "dist" and not _trains(target) else ()
         if side == "target" and level_of(target) == "dist":
-            valid = _derived(source, [*_chosen(target), *named], _trains(target))
+            valid = _derived(source, [*_chosen(target), *named], f"distribute-{'training' if _trains(target) else 'inference'}")
+        if side == "target" and level_of(target) == "concrete" and named:
+            valid = _derived(source, named, f"bind-{_kind_of_target(target)}")
         assumed = symbol_table(target).assumptions if side == "source" else ()
         return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased, assumed, source) else WRONG, first=f"under {', '.join(named)}")
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
     return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
 
 
-def _derived(source: Operation, named: list[str], training: bool) -> Operation:
-    """What distribution derives under the fields that an answer names."""
-    options = " ".join(field.replace(" ", "") for field in named)
-    return _run(source, f"distribute-{'training' if training else 'inference'}{{{options}}}")
+def _derived(source: Operation, named: list[str], verb: str) -> Operation:
+    """What a pass derives under the fields that an answer names."""
+    return _run(source, f"{verb}{{{' '.join(field.replace(' ', '') for field in named)}}}")
+
+
+def _kind_of_target(module: Operation) -> str:
+    plan = next(o for o in top_level(module) if o.name == "concrete.plan")
+    return next(text_of(o, "kind") for o in top_level(module) if o.name == "bind.target" and symbol_of(o) == reference_of(plan, "target"))
 
 
 def _chosen(target: Operation) -> list[str]:
