@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from bpir.ir.effort import EffortError, limited
-from bpir.ir.expression import ONE, Expr, ExpressionError
+from bpir.ir.expression import ONE, Expr, ExpressionError, maximum
 from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
@@ -209,6 +209,8 @@ class Facts:
             return proved("declared")
         if _shows(lambda: is_nonnegative_by_signs(self._system, difference, strict)):
             return proved("signs", under)
+        if not strict and has_nodes(a) and _shows(lambda: maximum(a, b) is a):  # b is one of its arguments
+            return proved("normal form")
         difference = self._simplified(difference)
         forms = dict.fromkeys((difference, self._by_floors(difference)))
         shown: Callable[[Expr], bool] = lambda form: _shows(lambda: is_nonnegative(self._system, form, strict))  # noqa: E731

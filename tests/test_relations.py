@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_expression_nodes import Tree, build, value
 from test_expression_nodes import trees as _trees
 
+from bpir.ir.effort import limited
 from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol, total
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.relations_witness import candidates
@@ -493,3 +494,14 @@ def test_what_grows_bounds_its_symbol(degree: int, least: int) -> None:
     facts = Facts([Relation("greater", a**degree + a, constant((least - 1) ** degree + least - 1))], {})
     assert facts.at_least(a, constant(least)).proved
     assert facts.at_least(a, constant(least + 1)).witness == {"a": least}
+
+
+def test_a_maximum_is_at_least_each_of_its_arguments_at_little_effort() -> None:
+    """The workspace of a parallel block that two ranks share: the gate asks for each of its arguments, within one budget."""
+    H, F, c, d, h, t = map(symbol, ("H", "F", "c", "d", "h", "t"))
+    two = constant(2)
+    facts = Facts([Relation("divides", by, of) for by in (t, two) for of in (h, F, H)])
+    arguments = [2 * H + maximum(3 * d * h + F, c * h), c * h + d * h + F + 2 * H, d * h + F + 4 * H]
+    with limited(20_000):
+        for argument in arguments:
+            assert facts.at_least(maximum(*arguments), argument).proved
