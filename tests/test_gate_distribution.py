@@ -8,12 +8,15 @@ from functools import cache
 import pytest
 from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
-from bpir.dialects.bp import Work
+from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist.tasks import work_of
 from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.expression import constant, symbol
 from bpir.ir.operation import Operation, clone
 from bpir.ir.printer import print_module
+from bpir.ir.relations import Relation
 from bpir.verifiers import boundary
+from bpir.verifiers.rules import shares
 
 RULE = "distribute-inference."
 
@@ -476,3 +479,13 @@ def test_numbers_in_place_of_symbols_that_the_source_binds_are_accepted() -> Non
 
 def test_an_option_in_place_of_a_field_is_accepted() -> None:
     accepted(derived("distribute-inference{phase=prefill batch=3 context=2*c tensor=8}"))
+
+
+def test_a_share_is_assumed_only_where_the_elements_are_no_multiple_as_they_stand() -> None:
+    """8 ranks divide 4*2c*H elements whatever H is: nothing has a reason to assume `8 | H`; of B*c*H they may."""
+    whole: tuple[tuple[str, ...], ...] = ((), (), ())
+    B, H, c, t = map(symbol, ("B", "H", "c", "t"))
+    declared = [Relation("divides", t, H)]
+    even, open_ = (TensorType((batch, 2 * c, H), whole, symbol("e"), ()) for batch in (constant(4), B))
+    assert shares(constant(8), [even], declared) == set()
+    assert shares(constant(8), [open_], declared) == {Relation("divides", constant(8), size) for size in (H, 2 * B * c * H)}

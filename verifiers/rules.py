@@ -9,6 +9,7 @@ import attrs
 from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_values import Substitution, nodes_of
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
@@ -21,10 +22,13 @@ _PARTS = 64
 
 def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
     """What reductions of values may assume: that the ranks divide their elements; where the ranks are a number, also that they divide a
-    dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow the proof.
+    dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow the proof, and
+    so would one about elements that are a multiple of the ranks as they stand (`8*H*c`).
     """
     divided = {r.right for r in declared if r.kind == "divides" and r.left.constant is None} if ranks.constant is not None else set()
-    sizes = {size for type in reduced for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
+    known = ranks.integer or 0
+    needed = [type for type in reduced if not known or not integral(product(type.dims), known)]
+    sizes = {size for type in needed for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
     return {Relation("divides", ranks, size) for size in sizes}
 
 
