@@ -1,8 +1,9 @@
 """Effort is counted in steps, never in time, so that the same question always ends in the same way.
 
-Two counts are kept. An `Effort` is handed to a search. The arithmetic of expressions counts by itself, with `spend`: inside
-`limited` it ends with an error when the steps are spent. A tool allows its input a number of steps, and so many more a byte; a proof
-has its share of them. Outside of `limited`, arithmetic is not limited but by the bounds of each expression.
+There is one count, and shares of it. Arithmetic of expressions counts by itself, with `spend`: inside `limited` it ends with an error
+when the steps are spent. An `Effort` is the share of a search: what it spends is counted there, too. A tool allows its input a number of
+steps, and so many more a byte; a proof has its share of them. Outside of `limited`, arithmetic is not limited but by the bounds of each
+expression.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from contextlib import contextmanager
 
 import attrs
 
-from bpir.ir.expression_atoms import ExpressionError
+from bpir.ir.expression_error import ExpressionError
 
-BASE = 800_000  # steps that a run of a tool may take, whatever it reads
-PER_BYTE = 8  # and so many more for each byte that it reads
+BASE = 1_000_000  # steps that a run of a tool may take, whatever it reads
+PER_BYTE = 2  # and so many more for each byte that it reads
 
 class Exhausted(Exception):
     """The steps that were allowed are spent: nothing is decided."""
@@ -26,13 +27,17 @@ class Effort:
     """Steps that may still be done; one is about as much work as an operation on two small numbers."""
 
     left: int
+    parts: int = 1
+    """How many of its steps are one of arithmetic."""
 
     def spend(self, steps: int) -> None:
         """Account for steps.
 
         Raises:
             Exhausted: more are spent than there were.
+            EffortError: and more than the tool may take for its input.
         """
+        spend(-(-steps // self.parts))
         self.left -= steps
         if self.left < 0:
             raise Exhausted

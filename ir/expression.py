@@ -18,11 +18,9 @@ from bpir.ir.expression_atoms import (
     EXPONENT,
     TERMS,
     Atom,
-    ExpressionError,
     monomial,
     node_atom,
     power,
-    refuse,
     symbol_atom,
 )
 from bpir.ir.expression_bounds import integral, lower_bound, nonnegative, positive, whole
@@ -42,6 +40,7 @@ from bpir.ir.expression_core import (
     symbol,
     total,
 )
+from bpir.ir.expression_error import ExpressionError, refuse
 from bpir.ir.expression_fraction import common_monomial, divide, rational_content
 
 __all__ = [

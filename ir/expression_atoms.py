@@ -9,7 +9,10 @@ hot path.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from bpir.ir.effort import spend
+from bpir.ir.expression_error import ExpressionError, refuse
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -22,15 +25,8 @@ TERMS = 10_000  # terms of a sum
 DEPTH = 100  # max, min, ceildiv and floordiv inside each other
 SIZE = 100_000  # factors of one max, min, ceildiv or floordiv, everything inside it counted
 LARGE = 10**DIGITS
+_FEW = 4  # factors, up to which those of a monomial are not counted as steps of their own
 _CACHED_PRODUCTS = 200_000  # entries, after which the cache of products starts afresh
-
-
-class ExpressionError(ValueError):
-    """An expression that has no value (division by zero) or exceeds a bound of this module."""
-
-
-def refuse(what: str, limit: int, unit: str) -> NoReturn:
-    raise ExpressionError(f"{what}: the limit is {limit} {unit}")
 
 
 class Atom:
@@ -124,6 +120,8 @@ def monomial(powers: dict[Atom, int]) -> Monomial:
         ExpressionError: an exponent is out of bounds.
     """
     factors = tuple(sorted([(a, n) for a, n in powers.items() if n], key=lambda factor: factor[0].text))
+    if len(factors) > _FEW:
+        spend(len(factors))
     found = _MONOMIALS.get(factors)
     if found is None:
         for _, n in factors:

@@ -80,7 +80,7 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
         strict: whether to show that no value is zero either.
     """
     terms = expr.terms
-    spend(5 + len(terms))
+    spend(5 + 4 * len(terms))
     if expr.denominator is not None and not positive(expr.denominator):
         return False
     if all(c > 0 for c in terms.values()) and not strict:

@@ -19,15 +19,14 @@ from bpir.ir.expression_atoms import (
     TERMS,
     UNIT,
     Atom,
-    ExpressionError,
     Monomial,
     monomial,
     power,
     product,
     products,
-    refuse,
     symbol_atom,
 )
+from bpir.ir.expression_error import ExpressionError, refuse
 
 Coefficient = int | Fraction  # a Fraction only where it is not integral; never a float
 Terms = dict[Monomial, Coefficient]
@@ -354,6 +353,7 @@ def multiply(a: Terms, b: Terms) -> Terms:
                 return b
             result = {n: c * d for n, d in b.items()}
         else:
+            spend(4 * len(b))
             # A monomial maps different monomials to different ones: nothing collects, nothing cancels.
             result = {products((m, n)) or product(m, n): c * d for n, d in b.items()}
         for n, d in result.items():

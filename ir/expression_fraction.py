@@ -10,8 +10,9 @@ from math import gcd, lcm, prod
 from typing import Any
 
 from bpir.ir.effort import spend
-from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product, refuse
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product
 from bpir.ir.expression_core import ZERO, Coefficient, Expr, Terms, clean, intern, multiply, normal
+from bpir.ir.expression_error import refuse
 
 GCD_TERMS = 500  # terms of a polynomial whose common factors with another are sought
 GCD_WORK = 1_000_000  # dense terms in the shared symbols times bits of the largest coefficient: what sympy's time follows
@@ -71,6 +72,9 @@ def primitive(terms: Terms) -> tuple[Terms, Monomial, Coefficient]:
     content = rational_content(terms)
     if terms[leading(terms)] < 0:
         content = -content
+    if content == 1 and common is UNIT:
+        return terms, common, content
+    spend(2 * len(terms))
     inverted = power(common, -1)
     return {product(m, inverted): normal(Fraction(c) / content) for m, c in terms.items()}, common, content
 
@@ -96,6 +100,8 @@ def common_monomial(terms: Terms) -> Monomial:
 
 def rational_content(terms: Terms) -> Coefficient:
     """The positive number by which the coefficients are integers without a common factor."""
+    if all(type(c) is int for c in terms.values()):
+        return gcd(*terms.values())  # type: ignore[arg-type]
     scale = lcm(*(c.denominator for c in terms.values()))
     return normal(Fraction(gcd(*((c * scale).numerator for c in terms.values())), scale))
 
@@ -136,7 +142,7 @@ def _common_divisor(above: Terms, below: Terms) -> Terms:
     if size * bits * (1 + len(parts) // 4) > GCD_WORK:
         refuse("a fraction is too large to find its common factors", GCD_WORK, "coefficient bits")
 
-    spend(500 + size * bits * (1 + len(parts) // 4) // 10)
+    spend(1_200 + size * bits * (1 + len(parts) // 4) // 10)
 
     from sympy.polys.domains import ZZ
     from sympy.polys.orderings import grlex

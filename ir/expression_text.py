@@ -6,7 +6,8 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from bpir.ir.effort import spend
-from bpir.ir.expression_atoms import SIZE, Atom, Monomial, monomial, product, refuse
+from bpir.ir.expression_atoms import SIZE, Atom, Monomial, monomial, product
+from bpir.ir.expression_error import refuse
 
 if TYPE_CHECKING:
     from bpir.ir.expression_core import Coefficient, Expr, Terms

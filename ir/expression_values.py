@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from bpir.ir.effort import spend
 from bpir.ir.expression import OPPOSITE, extremum, rounded
-from bpir.ir.expression_atoms import Atom, ExpressionError, monomial, refuse
+from bpir.ir.expression_atoms import Atom, monomial
 from bpir.ir.expression_core import Coefficient, Expr, Terms, clean, intern, multiply, normal, total
+from bpir.ir.expression_error import ExpressionError, refuse
 
 _VALUE_BITS = 2_000_000  # bits of a number that evaluation may meet
 

@@ -34,7 +34,7 @@ from bpir.ir.relations_witness import candidates, find_point, find_witness, roun
 from bpir.ir.satisfiability import Answer, decide
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
-_PROOF = 200_000  # steps of arithmetic that one proof, or one search for a witness, may take
+_PROOF = 400_000  # steps of arithmetic that one proof, or one search for a witness, may take
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
 KINDS = ("equal", "divides", "greater")
 _SIGNS = {"equal": "=", "divides": "|", "greater": ">"}

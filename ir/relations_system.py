@@ -107,14 +107,14 @@ class _Solver:
             for relation in relations:
                 if relation.kind == kind:
                     with _leaving_out():
-                        spend(10)
+                        spend(25)
                         orient(relation)
 
     def _apply(self, expr: Expr) -> Expr:
         return expr.substitute(self._values)
 
     def _eliminate(self, name: str, value: Expr, origin: str, mentioned: tuple[str, ...]) -> None:
-        spend(len(self._whole))
+        spend(2 * len(self._whole))
         step = Substitution({name: value})
         changed = {key: step.apply(self._values[key]) for key in self._mentioning.get(name, ())}
         facts = [(step.apply(fact) if name in fact.symbols else fact, is_positive) for fact, is_positive in self._whole.items()]
@@ -137,7 +137,7 @@ class _Solver:
             rest = []
             for relation in pending:
                 with _leaving_out():
-                    spend(10)
+                    spend(25)
                     if not self._equality(relation, lone):
                         rest.append(relation)
             pending = rest

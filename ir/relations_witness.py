@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bpir.ir.expression import Expr, ExpressionError
 from bpir.ir.expression_atoms import UNIT, symbol_atom
+from bpir.ir.expression_error import refuse
 from bpir.ir.expression_values import nodes_of
 from bpir.ir.relations_system import System, parameters
 
@@ -21,6 +22,7 @@ _MIXED_POINTS = 300
 _SYMBOLS = 200  # symbols, above which the search gives up
 _STEPS = 12  # numbers at which nodes change, the largest: the others are soon met
 _LARGE = 1_000  # numbers in a sum, above which its sign is not seen at small values
+_BITS = 2_000  # of a number of a candidate
 _REPAIRS = 8  # rounds of making the values fit the divisors and bounds
 
 
@@ -181,7 +183,10 @@ def _repair(system: System, point: dict[str, int], round_: int) -> bool:
             point[name] = max(point[name], system.lower.get(symbol_atom(name, fresh=True), 1))
             changed = True
         elif above:
-            point[above[round_ % len(above)]] *= missing
+            name = above[round_ % len(above)]
+            point[name] *= missing
+            if point[name].bit_length() > _BITS:
+                refuse("a value is too large", _BITS, "bits")
             changed = True
     return changed
 

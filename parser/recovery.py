@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source
+from bpir.ir.expression_error import ExpressionError
 from bpir.parser.engine import Program, run
 from bpir.parser.lexer import SPACE
 from bpir.parser.state import ParserState
@@ -52,6 +53,8 @@ def parse_again(source: Source, program: Program, allow_unregistered: bool, fail
             run(program, state, "module", 0, len(text))
         except DiagnosticError as another:
             problem = another
+        except ExpressionError:
+            break  # the steps are spent: what is left is not looked at
         else:
             break
         for diagnostic in problem.diagnostics:

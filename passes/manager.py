@@ -13,6 +13,7 @@ from bpir.passes.base import Pass
 from bpir.passes.blame import option_places
 from bpir.passes.locations import inherit_locations
 from bpir.passes.timing import Timing
+from bpir.verifiers.exhaustion import placed
 from bpir.verifiers.levels import level_of, place_of
 
 
@@ -64,7 +65,8 @@ class PassManager:
         self._verify(module)
         for index, current in enumerate(self.passes):
             self.reached = (index, module)
-            module = self._apply(current, module)
+            with placed(module, note(f"in pass '{current.name}'")):
+                module = self._apply(current, module)
         self.reached = None
         return module
 
@@ -84,9 +86,10 @@ class PassManager:
         if self.verify_each:
             with option_places(current, module):
                 self._verify(result, note(f"found in the result of pass '{current.name}'"))
-        with self.timing.section("Verify boundary"):
+        failed = note(f"pass '{current.name}' publishes nothing, because its gate failed")
+        with self.timing.section("Verify boundary"), placed(module, failed):
             found = current.gate(module, result)
-        self._raise_errors(found, note(f"pass '{current.name}' publishes nothing, because its gate failed"))
+        self._raise_errors(found, failed)
         if watched:
             after = self.render(result)
             if after != before:
@@ -98,7 +101,7 @@ class PassManager:
     def _verify(self, module: Operation, *explanation: Diagnostic) -> None:
         from bpir.verifiers.module import verify
 
-        with self.timing.section("Verify structure"):
+        with self.timing.section("Verify structure"), placed(module, *explanation):
             found = verify(module)
         self._raise_errors(found, *explanation)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bpir.ir.diagnostic import DiagnosticError
+from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.effort import BASE, PER_BYTE, Effort, EffortError, Exhausted, allow, limited, spend
 from bpir.ir.expression import maximum, symbol, total
 from bpir.ir.relations import Facts, Relation
-from bpir.parser import parse_expression
+from bpir.parser import parse_expression, parse_module
+from bpir.verifiers.exhaustion import placed
 
 
 def test_an_effort_is_spent() -> None:
@@ -29,6 +30,23 @@ def test_a_part_of_an_effort_ends_alone() -> None:
     assert done == ["ten"] and effort.left == 90
     with pytest.raises(Exhausted), effort.at_most(200):
         effort.spend(91)
+
+
+def test_a_share_is_a_part_of_the_whole() -> None:
+    """A search that has steps of its own left ends with those of the tool."""
+    effort = Effort(100)
+    with limited(10), pytest.raises(EffortError):
+        effort.spend(11)
+
+
+def test_too_much_work_in_a_module_is_placed_at_its_largest_expressions() -> None:
+    text = "bp.symbols a, b\nbp.assume a*b + a > b\nbp.assume a > 0\n"
+    module = parse_module(Source("m.bpir", text))
+    with pytest.raises(DiagnosticError, match="too much work") as refusal, limited(10), placed(module):
+        spend(11)
+    found = refusal.value.diagnostics[0]
+    assert found.undecided and found.span is not None
+    assert text[found.span.start : found.span.end].startswith("bp.assume a*b + a > b")
 
 
 def test_arithmetic_is_limited_inside_only() -> None:

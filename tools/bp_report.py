@@ -32,11 +32,19 @@ def body(arguments: Arguments) -> int:
     values = _bindings(arguments)
     color = wants_color(arguments)
     module = read_module(only_file(arguments), color)
+    from bpir.verifiers.exhaustion import placed
+
+    with placed(module):
+        write_output(_report(arguments, module, values, color), arguments.value("o"))
+    return 0
+
+
+def _report(arguments: Arguments, module: Operation, values: dict[str, int], color: bool) -> str:
+    """The report in the format asked for."""
     if arguments.value("format") in ("dot", "svg"):
         from bpir.tools.report_dot import render_dot, render_svg
 
-        write_output((render_dot if arguments.value("format") == "dot" else render_svg)(module), arguments.value("o"))
-        return 0
+        return (render_dot if arguments.value("format") == "dot" else render_svg)(module)
     from bpir.ir.expression import constant
     from bpir.tools.collect import collect
 
@@ -44,8 +52,7 @@ def body(arguments: Arguments) -> int:
     _check_numbers(values, module)
     _warn_of_unused(values, found, color)
     found = found.bound({name: constant(value) for name, value in values.items()})
-    write_output(_rendered(found, arguments.value("format") or "table", arguments.value("by") or "task"), arguments.value("o"))
-    return 0
+    return _rendered(found, arguments.value("format") or "table", arguments.value("by") or "task")
 
 
 def _bindings(arguments: Arguments) -> dict[str, int]:

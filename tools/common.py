@@ -177,10 +177,12 @@ def sound_module(source: Source, warnings: list[Diagnostic]) -> Operation:
     """
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.parser import parse_module
+    from bpir.verifiers.exhaustion import placed
     from bpir.verifiers.module import verify
 
     module = parse_module(source)
-    found = verify(module)
+    with placed(module):
+        found = verify(module)
     if any(d.severity == "error" for d in found):
         raise DiagnosticError(*found)
     warnings += found

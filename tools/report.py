@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import attrs
 
 from bpir.ir.expression import ZERO, Expr, constant, maximum, total
-from bpir.ir.expression_atoms import ExpressionError
+from bpir.ir.expression_error import ExpressionError
 
 Fact = Expr | bool
 

@@ -20,6 +20,7 @@ from bpir.ir.relations_system import System, with_fresh_excess
 
 STEPS = 200_000  # that one claim may take
 _CASE_STEPS = 50_000  # of these, that one case may take before it is split
+_PARTS = 6  # of them are one step of arithmetic: they are operations on small integers
 _CASES = 4  # values of a node that are tried one after the other
 
 
@@ -29,7 +30,7 @@ def is_nonnegative(system: System, expr: Expr, strict: bool = False) -> bool:
     Raises:
         ExpressionError: an expression on the way exceeds a bound, or is divided by zero.
     """
-    effort = Effort(STEPS)
+    effort = Effort(STEPS, _PARTS)
     expr = with_fresh_excess(expr, system.larger)
     try:
         if shown_by_squares(expr, system.lower, strict, effort):

@@ -158,8 +158,14 @@ class Propagator:
         if high is not None:
             domains.at_most(c.result, high)
         self._product_residue(c)
-        for index, (v, n) in enumerate(c.factors):
-            others = _times(powers[:index] + powers[index + 1 :])
+        after: list[Bounds] = [(1, 1)]
+        for bounds in reversed(powers):
+            after.append(_times([bounds, after[-1]]))
+        before: Bounds = (1, 1)
+        for (v, n), own in zip(c.factors, powers, strict=True):
+            after.pop()
+            others = _times([before, after[-1]])
+            before = _times([before, own])
             self._factor(v, n, (domains.lower[c.result], domains.upper[c.result]), others)
         if len(c.factors) == 1 or not domains.fixed(c.result):
             self._quotient_residue(c)
