@@ -111,7 +111,8 @@ EXCEPTIONS = {
 
 
 def test_every_diagnostic_has_a_file_test(raised: Raised) -> None:
-    assert sorted(f"{s.key} (line {s.first})" for s in sites() if s.key not in EXCEPTIONS and not raised.at(s)) == []
+    missing = sorted(f"{s.key} (line {s.first})" for s in sites() if s.key not in EXCEPTIONS and not raised.at(s))
+    assert missing == [], "\n".join(missing)
 
 
 def test_the_list_of_exceptions_is_not_longer_than_it_must_be(raised: Raised) -> None:

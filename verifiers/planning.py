@@ -244,7 +244,10 @@ class BlockCheck:
         if spaces or more or first is not ZERO:
             self.workspace = self.buffer(spaces[:1], "the workspace", first, "transient", "")
         for size in more if self.workspace else ():
+            said = len(self.findings.diagnostics)
             self.findings.at_least("R9", spaces[0], f"the size of @{self.workspace} (the workspace)", expr_of(spaces[0], "size"), size)
+            if len(self.findings.diagnostics) > said:
+                break  # one task that it is too small for says enough
 
     def alive(self) -> list[Expr]:
         """The bytes that the workspace must hold, at one task or another, where the plan lets its groups run at once."""

@@ -29,6 +29,11 @@ class MeshAxes(Property):
             f'{rule}: {quoted(self.sign.strip()) if self.sign else ""} raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])}
         )
 
+    def expected(self, attribute: Attribute) -> str:
+        names = [name for name, _ in mesh_entries(attribute)]
+        good = isinstance(attribute, ArrayAttr) and len(names) == len(attribute.values) == len(set(names))
+        return "" if good else 'an array of axes of different names, each as ["tensor", #bp.expr<t>]'
+
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         yield f"{self.sign}<[" + ", ".join(f"{quoted(name)}={size.text}" for name, size in mesh_entries(attribute)) + "]>"
 
