@@ -20,8 +20,8 @@ from typing import Any
 import attrs
 
 from bpir.ir.effort import EffortError, limited
-from bpir.ir.expression import ONE, Expr, ExpressionError, maximum
-from bpir.ir.expression_atoms import Atom, Monomial, power, product
+from bpir.ir.expression import ONE, Expr, ExpressionError, constant, maximum
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
@@ -219,7 +219,8 @@ class Facts:
         holds = gt if strict else ge
         false_at: Callable[[Mapping[str, int]], bool] = lambda v: not holds(a.evaluate(v), b.evaluate(v))  # noqa: E731
         witness = self._witness(false_at, a, b, limit=_QUICK)
-        if witness is None and _shows(lambda: is_nonnegative_by_refutation(self._system, difference, strict)):
+        refuted_below: Callable[[Expr], bool] = lambda form: _shows(lambda: is_nonnegative_by_refutation(self._system, form, strict))  # noqa: E731
+        if witness is None and any(map(refuted_below, dict.fromkeys((_without_excess(difference), difference)))):
             return proved("signs", under)
         witness = witness or self._witness(false_at, a, b)
         if witness is not None:
@@ -304,6 +305,12 @@ class Facts:
         rules = [rule for name, value in sides if (rule := _rule(name, value)) is not None]
         # the longest product first, so that a part of it is not taken away before
         return sorted(rules, key=lambda rule: (-_length(rule[0]), rule[0].key, rule[2].text))
+
+
+def _without_excess(expr: Expr) -> Expr:
+    """The expression without a positive constant that is added to it: it is at least as large as that."""
+    excess = expr.terms.get(UNIT, 0) if expr.denominator is None else 0
+    return expr - constant(excess) if excess > 0 else expr
 
 
 def _shows(proof: Callable[[], bool]) -> bool:

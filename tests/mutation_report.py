@@ -85,6 +85,18 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training_borders.py": _TRAINING,
         "verifiers/training_needs.py": _TRAINING,
         "verifiers/training_weights.py": _TRAINING,
+        "verifiers/contract.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "corruption"),
+        "verifiers/declared.py": ("gate_choices", "gate_gaps", "diagnostic_coverage", "corruption"),
+        "verifiers/dependencies.py": ("gate_planning", "concrete_gate", "corruption"),
+        "verifiers/partial_sums.py": ("jax_collectives", "gate_distribution", "corruption"),
+        "verifiers/placed_axes.py": ("diagnostic_coverage", "gate_distribution", "corruption"),
+        "verifiers/requirements.py": ("grouped_heads", "diagnostic_coverage"),
+        "verifiers/sizes.py": ("gate_planning", "concrete_gate", "corruption"),
+        "verifiers/typing_rule.py": ("typing_rule", "grouped_heads", "gate_distribution", "corruption"),
+        "verifiers/workload.py": ("gate_choices", "diagnostic_coverage", "corruption"),
+        "verifiers/workspace.py": ("workspace", "gate_planning", "diagnostic_coverage"),
+        "verifiers/training_layout.py": ("jax_collectives", "grouped_heads", *_TRAINING),
+        "verifiers/training_model.py": _TRAINING,
     },
 }
 """The files of a group, and for each the test files that ought to notice a change, in the order in which they are run."""
