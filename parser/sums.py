@@ -38,7 +38,6 @@ class Sums:
             for sign, name in zip(others[::2], others[1::2], strict=True):
                 (above if sign == "*" else below).append(symbol(name))
             found = above[0] if not others else quotient(above, below)
-            if found is None:
-                raise ExpressionError("not a product of symbols")
+            assert found is not None  # each symbol is one term
             product = self.products[rest] = found
         return constant(int(digits)) * product if digits else product

@@ -46,7 +46,7 @@ def test_dist_r3_a_task_that_has_not_the_form_of_its_kind(task: str, change: tup
 
 
 def test_dist_p1_a_task_outside_its_block_would_not_be_counted() -> None:
-    task = '%z = dist.compute "extra" gelu %z : !bp.tensor<B x 1 x H, e>\n from "mlp.gelu" phase decode\n work <ops = 5>\n'
+    task = '%extra = dist.compute "extra" gelu %extra : !bp.tensor<B x 1 x H, e>\n from "mlp.gelu" phase decode\n work <ops = 5>\n'
     refused(replaced(derived(), ("  dist.block", f"  {task}  dist.block")), "dist.P1", at='"extra"')
 
 

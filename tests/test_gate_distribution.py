@@ -426,6 +426,14 @@ def test_r13_a_share_of_a_reduction_that_nothing_says_to_be_whole() -> None:
     refused(replaced(text, ("bp.assume t | B*H, t > 1", "bp.assume t > 1")), RULE + "R13", at="output_collective.decode", source=open_model)
 
 
+# R14: the placement can be computed, and is as large as it can be
+
+
+def test_r14_a_placement_that_leaves_heads_whole() -> None:
+    text = replaced(derived(), ('dist.placement [h, F -> "tensor"]', 'dist.placement [F -> "tensor"]'))
+    assert RULE + "R14" in labels(verdict(text))
+
+
 def test_r9_an_assumption_that_says_more_than_a_share_needs() -> None:
     """`t | B` makes the share of `B*H` whole, too, and would prove nothing of a batch of 1."""
     open_model = read(replaced(example_text("transformer_block"), (", t | H", "")), "open.bpir")
