@@ -143,7 +143,9 @@ class Training:
         degree = choices.ranks
         facts = self.findings.facts
         required = [(degree, size, "R4", "which is sharded") for size in _shared(model, layout)]
+        reduced: set[Relation] = set()
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
+            reduced = shares(degree, trace.reduced, self.relations)
             required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
             whole = Statement(divisor, "|", size)
@@ -155,7 +157,7 @@ class Training:
                 whole,
                 whole.decide(facts),
             )
-        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | shares(degree, trace.reduced, self.relations)
+        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | reduced
         if not self.declared.equal(degree, ONE).proved:
             allowed.add(Relation("greater", degree, ONE))
             several = Statement(degree, ">", ONE)
