@@ -61,7 +61,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/inputs.py": ("diagnostic_coverage", "gate_choices", "gate_distribution", "gate_training", "corruption"),
         "verifiers/levels.py": ("diagnostic_coverage", "pipeline_manager", "plan_structure"),
         "verifiers/module.py": ("diagnostic_coverage", "plan_structure", "concrete_gate", "wrong_kinds"),
-        "verifiers/placement.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
+        "verifiers/holders.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),

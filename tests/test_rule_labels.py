@@ -15,7 +15,7 @@ FULL = re.compile(r"\b((?:[a-z]+(?:-[a-z]+)?)\.[RFP]\d+)\b")
 OWNERS = {
     "symbols": ("bp",),
     "counts": ("bp",),
-    "placement": ("LEVEL",),
+    "holders": ("LEVEL",),
     "forbidden": ("LEVEL",),
     "requirements": ("model",),
     "dist": ("dist",),

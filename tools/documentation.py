@@ -33,7 +33,7 @@ OPTIONAL = ("Traffic", "Source")
 RULES = (
     (("bp",), "bpir.verifiers.symbols", "verify"),
     (("bp",), "bpir.verifiers.counts", "verify"),
-    (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.placement", "verify"),
+    (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.holders", "verify"),
     (("model", "dist", "plan", "concrete", "queue", "slot"), "bpir.verifiers.forbidden", "verify"),
     (("model",), "bpir.verifiers.requirements", "verify"),
     (("dist",), "bpir.verifiers.dist", "verify"),

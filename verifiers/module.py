@@ -19,7 +19,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
     if dialects.isdisjoint(DIALECTS):
         return found
-    from bpir.verifiers import counts, forbidden, placement, symbols
+    from bpir.verifiers import counts, forbidden, holders, symbols
     from bpir.verifiers.levels import level_of
 
     if found:
@@ -30,7 +30,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
     unsound = symbols.verify(module, operations, properties)
-    found = [*placement.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]
+    found = [*holders.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]
     found.extend(forbidden.verify(module, operations, properties))
     if "model" in dialects and not unsound:
         from bpir.verifiers import requirements
