@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "ir/expression_atoms.py": _FORMS,
         "ir/expression_bounds.py": _FORMS,
         "ir/expression_core.py": _FORMS,
+        "ir/expression_error.py": _FORMS,
         "ir/expression_fraction.py": _FORMS,
         "ir/expression_intervals.py": ("expression_bounds", "concrete_layout"),
         "ir/expression_text.py": _FORMS,

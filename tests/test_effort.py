@@ -8,6 +8,7 @@ from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.effort import BASE, PER_BYTE, Effort, EffortError, Exhausted, allow, limited, spend
 from bpir.ir.expression import maximum, symbol, total
 from bpir.ir.relations import Facts, Relation
+from bpir.ir.verdict import Answer
 from bpir.parser import parse_expression, parse_module
 from bpir.verifiers.exhaustion import placed
 
@@ -102,3 +103,9 @@ def test_a_long_chain_is_oriented_as_far_as_the_steps_go() -> None:
     facts = Facts([*chain, Relation("greater", symbol("t"), symbol("u"))])
     assert facts.contradiction is None
     assert facts.at_least(symbol("a") + 1, symbol("a")).proved
+
+
+def test_a_candidate_of_thousands_of_digits_is_given_up() -> None:
+    a, b, c = map(symbol, "abc")
+    facts = Facts((Relation("divides", b**900 * c, a * a), Relation("greater", b, symbol("d") + 7)), {})
+    assert facts.at_least(c, a).answer is Answer.UNKNOWN  # every a has more than 2,700 bits, too many to be tried
