@@ -19,16 +19,19 @@ WRITTEN = "step"
 """A plan that no example leads to: one with transfers, barriers and calls of the host."""
 
 PARALLEL = "parallel"
-"""A block of which attention and MLP read one norm (Wang & Komatsuzaki 2021): their partial sums are added, and reduced together."""
+"""A block of which attention and MLP read one norm (Wang & Komatsuzaki 2021): their partial sums are added, and reduced together.
+
+Its query heads share heads of K and V (Ainslie et al. 2023).
+"""
 BLOCK = """\
 module @parallel {
-  bp.symbols B, S, c, H, F, h, d, t, e, D where t | h, t | F, t | H, t | S
+  bp.symbols B, S, c, H, F, h, g, d, t, e, D where t | h, t | g, g | h, t | F, t | H, t | S
   bind.workload @serve inference {phase = decode, context = c}
   bind.strategy @tp {tensor = t}
   bind.strategy @small {tensor = 2}
   model.block @block(%x: !bp.tensor<B x S x H, e>) {
-    %n = model.layer_norm "norm" %x
-    %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [h x d], [h x d]
+    %n = model.rms_norm "norm" %x
+    %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [g x d], [g x d]
     %o = model.attention "attention.core" %q, %k, %v context c
     %y = model.linear "attention.output_projection" %o : [H]
     %u = model.linear "mlp.expand" %n : [F]
@@ -143,5 +146,6 @@ def cases() -> list[Case]:
     for kind, options in OF_PARALLEL:
         first = f"distribute-{kind}{{{options}}}"
         found += [Case(f"{PARALLEL} {options}", PARALLEL, passes) for passes in ((first,), (first, f"plan-{kind}"))]
+    found.append(Case(f"{PARALLEL} {OF_PARALLEL[0][1]}", PARALLEL, (f"distribute-inference{{{OF_PARALLEL[0][1]}}}",), "source"))
     found += [Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES]
     return found

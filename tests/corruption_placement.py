@@ -8,7 +8,7 @@ import attrs
 from corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
 from corruption_general import symbols_of
 
-from bpir.dialects.bp import ExprAttr
+from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.dist.placement import Group, groups_attribute, groups_of
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import ArrayAttr, DictAttr, StringAttr, SymbolRefAttr, dictionary
@@ -84,6 +84,9 @@ def sums(operations: list[Operation]) -> Found:
         readers = [o for o in operation.parent.operations if operation.results[0] in o.operands]
         if len(operation.results) == 1 and len(readers) == 1 and _adds(readers[0]):
             yield Corruption("reduced behind the addition", where, at(index, _late))
+        type = operation.results[0].type
+        if operation.name == "dist.all_reduce" and isinstance(type, TensorType) and len(operation.results) == len(type.dims) == 1:
+            yield Corruption("scattered, and not given to every rank", where, at(index, _scatter))
         for place in range(len(operation.results)):
             yield Corruption("read before it is reduced", where, at(index, lambda o, p=place: _bypass(o, p)))
             if len(operation.results) > 1:
@@ -127,6 +130,14 @@ def _late(collective: Operation) -> None:
     added.results[0].type = partial.type
     block.operations.remove(collective)
     block.operations.insert(place_of(added) + 1, collective)
+
+
+def _scatter(collective: Operation) -> None:
+    """Each rank has its part of the sum of a vector."""
+    collective.name, collective.declaration = "dist.reduce_scatter", DECLARATIONS["dist.reduce_scatter"]
+    type = collective.results[0].type
+    assert isinstance(type, TensorType)
+    collective.results[0].type = TensorType(type.dims, (("tensor",),), type.element, ())
 
 
 def _bypass(collective: Operation, place: int) -> None:

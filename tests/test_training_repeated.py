@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import gate, labels, read, replaced, run
+from support import gate, labels, read, replaced, report, run
 
 from bpir.dialects.dist.tasks import name_of, text_of
 from bpir.ir.operation import Operation, top_level
@@ -49,3 +49,25 @@ def test_the_mark_of_what_nothing_reads_is_judged() -> None:
     text = print_module(run(model, "distribute-training{tensor=t recompute=core_attention}"))
     assert gate(model, read(text)) == []
     assert labels(gate(model, read(replaced(text, (" unread\n", "\n"))))) == {"distribute-training.R11"}
+
+
+@pytest.mark.parametrize("communication", ["all_reduce", "reduce_scatter_all_gather"])
+def test_a_sum_of_partial_sums_is_repeated_with_its_one_reduction(communication: str) -> None:
+    source = read("""
+      bp.symbols B, S, H, F, t, e where t | F, t | H, t | S
+      bind.strategy @s {tensor = t}
+      model.block @block(%x: !bp.tensor<B x S x H, e>) {
+        %a = model.linear "a.up" %x : [F]
+        %b = model.linear "a.down" %a : [H]
+        %c = model.linear "b.up" %x : [F]
+        %d = model.linear "b.down" %c : [H]
+        %s = model.add "s.sum" %b, %d
+        %n = model.rms_norm "n.norm" %s
+        model.return %n
+      }
+    """)
+    module = run(source, f"distribute-training{{communication={communication} recompute=full}}")
+    assert not gate(source, module)
+    sums = [row for row in report(module).tasks if row.collective in ("all_reduce", "reduce_scatter")]
+    assert [row.name for row in sums if row.phase == "forward"] == ["s.output_collective.forward"]
+    assert [row.name for row in sums if row.phase == "recommunication"] == ["s.output_collective.recommunication"]

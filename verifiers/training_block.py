@@ -194,12 +194,13 @@ class BlockTrace:
 
     def _reads(self, task: Operation, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
+        gathered = type is not self.expected(source) and not self.layout.passes(source)
         if source.owner in self.lost:
             return
         if meaning is None or meaning.value is not source:
             what = f"'{self.layer(task)}' reads" if dist.name_of(task) else "the block returns"
             self.findings.refuse("R3", task, f"operand {index} is not the image of what {what}")
-        elif again and meaning.again != self.needs.is_made_again((source, type is not self.expected(source))):
+        elif again and meaning.again != self.needs.is_made_again((source, gathered)):
             what = "is kept, and need not be repeated" if meaning.again else "is not kept until backward: its value is computed again"
             self.findings.refuse("R12", task, f"operand {index} {what}")
         elif not again and meaning.again:
