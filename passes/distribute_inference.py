@@ -53,12 +53,13 @@ class DistributeTransformerInferencePass(Derivation):
     - E8: $W_{reduce} = bqH(t-1)/t$, its additions
 
     Conserved: every model operation is one compute task, except dropout, which inference erases; a contraction over a sharded axis is
-    followed by one all-reduce; `t = 1` has none. No axis, weight or operation is lost: the work of all ranks is that of the model.
+    followed by one all-reduce, at once or behind the additions of such sums; `t = 1` has none. No axis, weight or operation is
+    lost: the work of all ranks is that of the model.
 
     Deviations from the papers: attention is dense, a causal mask removes nothing; softmax is counted, 5 operations a score, where the
     papers leave it out; fused and paged attention are named as alternatives at the plan level, never assumed.
 
-    Evidence (executable lineage rules and exact work tests): rules distribute-inference.R1 to R13 are the gate of every run, and read
+    Evidence (executable lineage rules and exact work tests): rules distribute-inference.R1 to R14 are the gate of every run, and read
     the work rules, never the pass. E1 to E8 are proved from this text against the derived tasks in `tests/test_equations.py`; the
     sums of whole models agree with an oracle in `tests/test_models_oracle.py`. Unverified: nothing here was compared with a
     measurement on a machine.

@@ -48,7 +48,7 @@ class PlanTransformerInferencePass(Derivation):
     Deviations from the papers: the workspace assumes unfused scores until a target is bound; it is a bound for the
     order of the tasks in the text, and for those that a `plan.concurrent` lets run at once.
 
-    Evidence (executable work-equality rules): rules plan-inference.R1 to R15 are the gate of every run; R9 proves each buffer large
+    Evidence (executable work-equality rules): rules plan-inference.R1 to R16 are the gate of every run; R9 proves each buffer large
     enough for what it holds. E1 to E6 are proved from this text against derived plans in `tests/test_equations.py`. Unverified: that
     no schedule of an implementation needs more workspace than E5 is an argument, not a measurement.
 

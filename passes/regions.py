@@ -27,7 +27,7 @@ class Regions:
     token axis under sequence parallelism (Korthikanti et al. 2022, section 4.2.2).
 
     Attributes:
-        axes: the shardable axes of the block.
+        axes: those of the placement that the block has.
         parallel: whether the tensor-parallel degree is more than one.
     """
 

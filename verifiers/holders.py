@@ -1,4 +1,4 @@
-"""Where operations may stand: tasks in the block of their level, all else in a module. What stood elsewhere, nothing would count.
+"""Where operations may stand: tasks in the block of their level, all else in a module; nothing would read them elsewhere.
 
 The modules of a file are read as one, so a name means one thing in all of them.
 """
