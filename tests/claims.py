@@ -2,7 +2,8 @@
 
 An expression is a tree of tuples here: `("n", number)`, `("s", name)`, or an operator and its arguments. `value` evaluates it with
 Python's integers and Fractions alone, so that a wrong normal form is noticed like a wrong proof. Half of the pairs are the same
-value in disguise: one side is the other after true rewrites (`rewrites`). `judge` asks our code and compares.
+value in disguise: one side is the other after true rewrites (`rewrites`). The relations are some of `RULES`, each of which says beside
+it in Python what it means, or a random set that holds at a known point (`relation_sets`). `judge` asks our code and compares.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from random import Random
 from typing import Any
 
 import attrs
+import relation_sets
 from hypothesis import strategies as st
 
 from bpir.ir.expression import Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
@@ -292,7 +295,7 @@ def replaced(tree: Tree, at: tuple[int, ...], new: Tree) -> Tree:
 
 @attrs.frozen
 class Pair:
-    """Two trees under rules and bindings, and how the second came from the first: laws, or nothing."""
+    """Two trees under rules, bindings and a drawn set, and how the second came from the first: laws, or nothing."""
 
     left: Tree
     right: Tree
@@ -300,13 +303,34 @@ class Pair:
     bindings: tuple[tuple[str, int], ...]
     laws: tuple[str, ...]
     relation: str  # "=", ">=", or "?" where nothing is known beforehand
+    drawn: relation_sets.RelationSet | None = attrs.field(default=None, hash=False)
 
     @property
     def facts(self) -> Facts:
-        return Facts([RULES[i].relation for i in self.rules], dict(self.bindings))
+        drawn = self.drawn.built if self.drawn else []
+        return Facts([*(RULES[i].relation for i in self.rules), *drawn], dict(self.bindings))
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Points at which all that is known holds: of the grid, and the point at which a set was drawn."""
+        points = admissible(self.rules, self.bindings)
+        if self.drawn is None:
+            return points
+        known = self.drawn.witness
+        assert known is not None
+        return known, *(point for point in points if self.admits(point))
+
+    def admits(self, point: Point) -> bool:
+        """Whether all that is known holds at the point."""
+        return (
+            all(RULES[i].says(*(point[n] for n in NAMES)) for i in self.rules)
+            and all(point[n] == k for n, k in self.bindings)
+            and all(relation_sets.holds(r, point) for r in (self.drawn.relations if self.drawn else ()))
+        )
 
     def __str__(self) -> str:
         under = [RULES[i].relation.text for i in self.rules] + [f"{name} = {n}" for name, n in self.bindings]
+        under += [str(self.drawn)] if self.drawn else []
         return f"{text(self.left)} {self.relation} {text(self.right)} under {', '.join(under) or 'nothing'}; {' then '.join(self.laws)}"
 
 
@@ -314,16 +338,22 @@ class Pair:
 def pairs(draw: st.DrawFn) -> Pair:
     """Two trees: of the same value, of ordered values, of a value that is off by little, or of nothing in common."""
     bindings: tuple[tuple[str, int], ...] = ()
-    if draw(st.integers(0, 3)) == 0:
-        bindings = ((draw(st.sampled_from(NAMES)), draw(st.sampled_from(VALUES))),)
     chosen: tuple[int, ...] = ()
-    for index in draw(st.lists(st.integers(0, len(RULES) - 1), max_size=3, unique=True)):
-        if admissible((*chosen, index), bindings):
-            chosen = (*chosen, index)
+    drawn = None
+    if draw(st.integers(0, 2)) == 0:
+        drawn = relation_sets.satisfiable_set(Random(draw(st.integers(0, 2**32 - 1))), NAMES, draw(st.integers(1, 4)))
+        if draw(st.integers(0, 3)) == 0:
+            bindings = (draw(st.sampled_from(sorted((drawn.witness or {}).items()))),)
+    else:
+        if draw(st.integers(0, 3)) == 0:
+            bindings = ((draw(st.sampled_from(NAMES)), draw(st.sampled_from(VALUES))),)
+        for index in draw(st.lists(st.integers(0, len(RULES) - 1), max_size=3, unique=True)):
+            if admissible((*chosen, index), bindings):
+                chosen = (*chosen, index)
     left = draw(trees())
     relation = draw(st.sampled_from(("=", "=", ">=", "off", "?")))
     if relation == "?":
-        return Pair(left, draw(trees()), chosen, bindings, (), "?")
+        return Pair(left, draw(trees()), chosen, bindings, (), "?", drawn)
     rules = tuple(RULES[i] for i in chosen)
     right, laws = left, []
     for _ in range(draw(st.integers(1, 3))):
@@ -346,7 +376,7 @@ def pairs(draw: st.DrawFn) -> Pair:
         at, part = draw(st.sampled_from(list(places(right))))
         right = replaced(right, at, (draw(st.sampled_from("+-*")), part, draw(st.sampled_from((number(2), number(1), T, A)))))
         relation = "?"
-    return Pair(left, right, chosen, bindings, tuple(laws), relation)
+    return Pair(left, right, chosen, bindings, tuple(laws), relation, drawn)
 
 
 # --- judging
@@ -381,7 +411,7 @@ def judge(pair: Pair) -> list[Outcome]:
     Raises:
         Fooled: an expression has a value that its tree has not, or a proof or refutation is false.
     """
-    points = admissible(pair.rules, pair.bindings)
+    points = pair.points
     lefts, rights = ([value_or_none(tree, point) for point in points] for tree in (pair.left, pair.right))
     built = []
     for tree, values in ((pair.left, lefts), (pair.right, rights)):
@@ -428,7 +458,7 @@ def _refutes(pair: Pair, name: str, witness: Point) -> bool:
     point = dict.fromkeys(NAMES, 1) | witness
     if list(witness) != sorted(witness) or not all(type(n) is int and n >= 1 for n in witness.values()):
         raise Fooled(f"{witness} is no witness: {pair}")
-    if not all(RULES[i].says(*(point[n] for n in NAMES)) for i in pair.rules) or any(point[n] != k for n, k in pair.bindings):
+    if not pair.admits(point):
         raise Fooled(f"{witness} is not admissible: {pair}")
     u, v = value_or_none(pair.left, point), value_or_none(pair.right, point)
     if u is None or v is None or (name == "divides" and not v):
