@@ -122,9 +122,11 @@ class OperationDeclaration:
     default_dialect: ClassVar[str] = "builtin"  # in the regions of the custom form: there a `spelling` may stand for a name
     graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
     in_module: ClassVar[bool] = False  # stands in a module, whatever holds the other operations of its dialect
+    holders: ClassVar[tuple[str, ...]] = ()  # the operations that it stands in, where that is not what its dialect says
     isolated: ClassVar[bool] = False  # values of enclosing regions are not visible inside
     symbol_table: ClassVar[bool] = False  # holds operations with unique `sym_name`
     terminator: ClassVar[bool] = False
+    late: ClassVar[bool] = False  # its result types follow from operations that may stand behind it (`infer_late`)
     required: ClassVar[tuple[str, ...]] = ()  # properties without which the operation makes no sense
     optional: ClassVar[tuple[str, ...]] = ()
 
@@ -150,6 +152,18 @@ class OperationDeclaration:
             DiagnosticError: the operands do not fit, with the place of the operation.
         """
         return None
+
+    def infer_late(self, operations: Sequence[Operation], file: Sequence[Operation]) -> Sequence[Sequence[Type]]:
+        """The result types of operations of this kind, which says `late`, once the whole text has been read.
+
+        Args:
+            operations: those whose types were left out.
+            file: the outermost operations of the text.
+
+        Raises:
+            DiagnosticError: they name something that is not there, with their places.
+        """
+        raise NotImplementedError
 
     def verify(self, operation: Operation, report: Report) -> None:
         """Report what is wrong with the operation by itself (its operands, properties, results and regions)."""

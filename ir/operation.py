@@ -163,11 +163,15 @@ def types_of(values: Sequence[Value]) -> tuple[Type, ...]:
 
 def top_level(module: Operation) -> Sequence[Operation]:
     """The operations of the module that stand in no other operation than modules."""
-    body = module.body
-    if "builtin.module" not in map(attrgetter("name"), body):  # as good as always: passes and rules ask dozens of times
-        return body
+    return outermost(module.body)
+
+
+def outermost(operations: Sequence[Operation]) -> Sequence[Operation]:
+    """The operations, with those that modules among them hold in the place of the modules."""
+    if "builtin.module" not in map(attrgetter("name"), operations):  # as good as always: passes and rules ask dozens of times
+        return operations
     found: list[Operation] = []
-    stack = list(reversed(body))
+    stack = list(reversed(operations))
     while stack:
         operation = stack.pop()
         if operation.name == "builtin.module":

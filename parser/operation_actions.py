@@ -10,6 +10,7 @@ from bpir.ir.declaration import Draft, OperationDeclaration
 from bpir.ir.diagnostic import DiagnosticError, Span, fail, suggestion
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.parser.engine import RawAction
+from bpir.parser.late import complete, unknown_results, unknown_type
 from bpir.parser.lexer import unquoted
 from bpir.parser.state import OURS, ParserState, UnknownType
 from bpir.parser.type_actions import bang_type
@@ -202,6 +203,8 @@ def operation(symbols: tuple[str, ...]) -> RawAction:
 
     def action(p: ParserState, v: list[Any], start: int, end: int) -> None:
         op: Operation = v[body_at]
+        if p.late and p.late[-1] is op:
+            op.results = unknown_results(op, v[0] if named else [])
         if named:
             _name_results(p, op, v[0])
         if located:
@@ -307,6 +310,9 @@ def custom(declaration: OperationDeclaration) -> RawAction:
             declaration,
         )
         types = draft.result_types
+        if types is None and declaration.late:
+            p.late.append(op)
+            return op
         if types is None:
             types = _inferred(p, op, declaration)
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
@@ -318,7 +324,11 @@ def custom(declaration: OperationDeclaration) -> RawAction:
 def _inferred(p: ParserState, op: Operation, declaration: OperationDeclaration) -> list[Type]:
     for operand in op.operands:
         if isinstance(operand.type, UnknownType):
-            forward = next(f for f in p.names.forward.values() if f.value is operand)
+            forward = next((f for f in p.names.forward.values() if f.value is operand), None)
+            if forward is None:
+                if type(declaration).infer is OperationDeclaration.infer:
+                    continue  # it reads no types
+                raise unknown_type(operand)
             raise fail(
                 f"use of undeclared value '{forward.name}'"
                 + (suggestion(forward.name, p.names.values) or ": a value is defined before it is used"),
@@ -409,7 +419,10 @@ def nothing(p: ParserState, v: list[Any], start: int, end: int) -> None:
 def module(p: ParserState, v: list[Any], start: int, end: int) -> tuple[list[Operation], str]:
     """The operations of the file, and its metadata sections."""
     p.finish()
-    return p.block().operations, "\n".join(p.metadata)
+    operations = p.block().operations
+    if p.late:
+        complete(p, operations)
+    return operations, "\n".join(p.metadata)
 
 
 def attribute_alias(p: ParserState, v: list[Any], start: int, end: int) -> None:

@@ -75,6 +75,7 @@ class ParserState:
         self.names = NameScope()
         self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
+        self.late: list[Operation] = []  # whose result types follow where the whole text has been read
         self.whole: WholeReader | None = None  # made when the first whole operation is found
         self._bodies: dict[tuple[str, str], Any] = {}
 
@@ -225,8 +226,6 @@ class ParserState:
                 self.names.forward[key] = Forward(text, number, value, offset, operation)
                 return value
             value = forward.value
-            if isinstance(value.type, UnknownType) and type_ is not None:
-                value.type = type_
         elif isinstance(found, list):
             if number >= len(found):
                 raise fail(f"'{text}' has {len(found)} values, so there is no {text}#{number}", self._use_span(text, offset))
@@ -235,7 +234,9 @@ class ParserState:
             raise fail(f"'{text}' has one value, so there is no {text}#{number}", self._use_span(text, offset))
         else:
             value = found
-        if type_ is not None and value.type is not type_ and not isinstance(value.type, UnknownType):
+        if type_ is not None and isinstance(value.type, UnknownType):
+            value.type = type_  # what it must turn out to have
+        if type_ is not None and value.type is not type_:
             raise fail(
                 f"'{text}' has type {value.type} where it is defined or first used, but {type_} is expected here",
                 self._use_span(text, offset),

@@ -18,6 +18,7 @@ OWNERS = {
     "holders": ("LEVEL",),
     "forbidden": ("LEVEL",),
     "requirements": ("model",),
+    "network": ("network",),
     "dist": ("dist",),
     "plan": ("plan",),
     "concrete": ("concrete",),

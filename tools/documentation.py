@@ -36,6 +36,7 @@ RULES = (
     (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.holders", "verify"),
     (("model", "dist", "plan", "concrete", "queue", "slot"), "bpir.verifiers.forbidden", "verify"),
     (("model",), "bpir.verifiers.requirements", "verify"),
+    (("network",), "bpir.verifiers.network", "verify"),
     (("dist",), "bpir.verifiers.dist", "verify"),
     (("plan",), "bpir.verifiers.plan", "verify"),
     (("concrete",), "bpir.verifiers.concrete", "verify"),

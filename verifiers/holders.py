@@ -26,11 +26,11 @@ def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[D
         dialect, declaration = dialect_of(operation.name), operation.declaration
         if dialect is None or declaration is None or operation is module:
             continue
-        expected = MODULE if declaration.in_module else dialect.holder
+        expected = declaration.holders or (MODULE if declaration.in_module else dialect.holder,)
         region = operation.parent.parent if operation.parent is not None else None
         holder = region.parent if region is not None else None
-        if holder is not None and holder.name != expected:
-            what = "a module" if expected == MODULE else f"a {expected}"
+        if holder is not None and holder.name not in expected:
+            what = " or ".join("a module" if name == MODULE else f"a {name}" for name in expected)
             yield error(f"'{operation.name}' must stand in {what}, not in '{holder.name}' [{dialect.name}.P1]", operation.span)
 
 

@@ -36,6 +36,10 @@ def verify(module: Operation) -> list[Diagnostic]:
         from bpir.verifiers import requirements
 
         found.extend(requirements.verify(module, operations))
+    if "model" in dialects or "dist" in dialects:
+        from bpir.verifiers import network
+
+        found.extend(network.verify(module))
     if "dist" in dialects:
         from bpir.verifiers import dist
 

@@ -48,9 +48,10 @@ class Block(OperationDeclaration):
 
 
 class Return(OperationDeclaration):
-    """`model.return %y`: the results of the block."""
+    """`model.return %y`: the results of the block, or of the network."""
 
     name = "model.return"
+    holders = ("model.block", "model.network")
     syntax = (Operands(),)
     terminator = True
 

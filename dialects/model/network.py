@@ -1,0 +1,36 @@
+"""The network of a model: its blocks, called in order, once or again and again."""
+
+from __future__ import annotations
+
+from bpir.dialects import network
+from bpir.dialects.model.base import Expression
+from bpir.dialects.network import Blocks, Calling
+from bpir.ir.syntax import EntryRegion, Operands, Reference, ResultTypes, SymbolName
+
+
+class Network(network.Network):
+    """`model.network @llama(%ids: !bp.tensor<B x S, i32>) { ... }`: calls of blocks, and what the whole model returns."""
+
+    name = "model.network"
+    syntax = (SymbolName(), EntryRegion())
+
+
+class Call(Calling):
+    """`%x = model.call @embedding %ids`: one pass through a block; the results are what the block returns."""
+
+    name = "model.call"
+    syntax = (Reference("callee"), Operands(), ResultTypes("->", inferred=True))
+    required = ("callee",)
+    holders = ("model.network",)
+
+
+class Repeat(Calling):
+    """`%y = model.repeat L @layer %x`, `model.repeat 21 [@local, @global] %x`: the blocks in order, `L` times.
+
+    What the last one returns goes to the first one of the next repetition; each repetition has weights, a cache and activations of its own.
+    """
+
+    name = "model.repeat"
+    syntax = (Expression("times"), Blocks(), Operands(), ResultTypes("->", inferred=True))
+    required = ("times", "callees")
+    holders = ("model.network",)

@@ -1,0 +1,158 @@
+"""Networks: blocks that are called in order, once or again and again. What the levels `model` and `dist` share of them.
+
+A network only calls; a block computes. So nothing can call itself, and a network is one list of calls. Each place of a call has weights,
+a cache and activations of its own; a repeated block has them once for each repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp import ExprAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
+from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted_items
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
+from bpir.ir.expression import ONE, Expr
+from bpir.ir.operation import Operation, top_level, types_of
+from bpir.ir.syntax import Property
+
+
+@attrs.frozen(eq=False)
+class Blocks(Property):
+    """`@layer` or `[@local, @global]`: the blocks of one repetition, in order."""
+
+    name: str = "callees"
+
+    def fragment(self, rule: str) -> Fragment:
+        rules = (
+            f"{rule}: symbol_ref -> {rule}_one\n"
+            f'    | "[" {rule}_items "]" -> {rule}_several\n'
+            f'{rule}_items: symbol_ref ("," symbol_ref)* -> {rule}_list\n'
+        )
+        return Fragment(
+            rules,
+            {
+                rule + "_one": lambda c, v, s: ArrayAttr((v[0],)),
+                rule + "_several": lambda c, v, s: ArrayAttr(tuple(v[0])),
+                rule + "_list": lambda c, v, s: list(v),
+            },
+        )
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        names = [v.text for v in wanted_items(attribute, SymbolRefAttr)]
+        yield names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
+
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, ArrayAttr) and attribute.values and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
+        return "" if good else "an array of one or more symbols (@name)"
+
+
+class Calling(OperationDeclaration):
+    """An operation that calls blocks: its operands go to the first, its results are those of the last."""
+
+    late = True
+
+    def infer_late(self, operations: Sequence[Operation], file: Sequence[Operation]) -> list[tuple[Type, ...]]:
+        return _given(operations, _blocks(file))
+
+
+class Network(OperationDeclaration):
+    """Calls of blocks, in order, and what the network returns."""
+
+    in_module = True
+    isolated = True
+    required = ("sym_name",)
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        ending = f"{self.dialect}.return"
+        for child in operation.body:
+            if not isinstance(child.declaration, Calling) and child.name != ending:
+                help = Report.note(operation, f"put the operation into a {self.dialect}.block, and call that")
+                report.error(child, f"'{child.name}' can't stand in a {self.name}, which only calls blocks", help)
+        if not operation.body or operation.body[-1].name != ending:
+            report.error(operation, f"a {self.name} ends with '{ending}'")
+
+
+def callees(call: Operation) -> tuple[str, ...]:
+    """The names of the blocks of one repetition, in order; what is no name is left out."""
+    attribute = call.properties.get("callee") or call.properties.get("callees")
+    values = attribute.values if isinstance(attribute, ArrayAttr) else (attribute,)
+    return tuple("::".join(v.path) for v in values if isinstance(v, SymbolRefAttr))
+
+
+def times_of(operation: Operation) -> Expr:
+    """How many times: of a repeat, of a section, of a buffer; once where nothing is said."""
+    value = operation.properties.get("times")
+    return value.expr if isinstance(value, ExprAttr) else ONE
+
+
+def name_of(operation: Operation) -> str:
+    """The symbol of a block or a network, without `@`."""
+    value = operation.properties.get("sym_name")
+    return value.value if isinstance(value, StringAttr) else ""
+
+
+def networks(module: Operation) -> list[Operation]:
+    """The networks of a module; a sound one has one at most."""
+    return [o for o in top_level(module) if isinstance(o.declaration, Network)]
+
+
+def blocks(module: Operation) -> dict[str, Operation]:
+    """The blocks of a module by name, in the order of the text."""
+    return _blocks(top_level(module))
+
+
+def _blocks(operations: Iterable[Operation]) -> dict[str, Operation]:
+    found: dict[str, Operation] = {}
+    for operation in operations:
+        if operation.name in ("model.block", "dist.block"):
+            found.setdefault(name_of(operation), operation)
+    return found
+
+
+def calls(network: Operation) -> Iterator[Operation]:
+    """The calls and repeats of a network, in order."""
+    return (operation for operation in network.body if isinstance(operation.declaration, Calling))
+
+
+def called(module: Operation) -> dict[str, Operation]:
+    """The blocks that a module runs, by name: those that its network calls, in the order of their first call; without a network all."""
+    known, found = blocks(module), networks(module)
+    if not found:
+        return known
+    names = dict.fromkeys(name for call in calls(found[0]) for name in callees(call))
+    return {name: known[name] for name in names if name in known}
+
+
+def arguments_of(block: Operation) -> tuple[Type, ...]:
+    """The types of the arguments of a block or a network."""
+    return types_of(block.regions[0].blocks[0].arguments)
+
+
+def returned_by(block: Operation) -> tuple[Type, ...] | None:
+    """The types of what a block returns; None if it has no end."""
+    last = block.body[-1] if block.body else None
+    return types_of(last.operands) if last is not None and last.name.endswith(".return") else None
+
+
+def _given(operations: Sequence[Operation], known: Mapping[str, Operation]) -> list[tuple[Type, ...]]:
+    """The types of what each call gives: what the last block that it calls returns; none if that has no end, which is refused elsewhere.
+
+    Raises:
+        DiagnosticError: a call names no block of the module.
+    """
+    called = [(operation, callees(operation)) for operation in operations]
+    wrong = [unknown(operation, name, known) for operation, names in called for name in names[-1:] if name not in known]
+    if wrong:
+        raise DiagnosticError(*wrong)
+    return [returned_by(known[names[-1]]) or () for _, names in called]
+
+
+def unknown(call: Operation, name: str, known: Mapping[str, Any]) -> Diagnostic:
+    """That a call names no block of the module."""
+    level = call.name.partition(".")[0]
+    near = suggestion("@" + name, ["@" + other for other in known])
+    return error(f"'{call.name}' calls @{name}, which is no {level}.block of the module{near}", call.span)

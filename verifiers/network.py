@@ -1,0 +1,69 @@
+"""The structure of a network, at the levels `model` and `dist`: what it calls, and whether types agree (rules network.R1 to network.R5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from bpir.dialects.network import arguments_of, blocks, callees, calls, name_of, networks, returned_by, unknown
+from bpir.ir.attributes import Type
+from bpir.ir.diagnostic import Diagnostic, error, note
+from bpir.ir.operation import Operation, types_of
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Everything that is wrong with the networks of a module.
+
+    R1 a call names blocks of the module; R2 its operands are as many as the arguments of the first block, and of their types; R3 its
+    results are what the last block returns; R4 what a repeated block returns fits the arguments of the one that follows it; R5 there is
+    one network at most.
+    """
+    found = networks(module)
+    if not found:
+        return []
+    known = blocks(module)
+    wrong = [
+        error(
+            f"a module has one network, and this is another: @{name_of(other)} [network.R5]", other.span, note("the first", found[0].span)
+        )
+        for other in found[1:]
+    ]
+    for network in found:
+        for call in calls(network):
+            wrong.extend(_call(call, known))
+    return wrong
+
+
+def _call(call: Operation, known: Mapping[str, Operation]) -> Iterable[Diagnostic]:
+    names = callees(call)
+    missing = [unknown(call, name, known) for name in dict.fromkeys(names) if name not in known]
+    if missing or not names:
+        yield from (error(f"{d.message} [network.R1]", d.span) for d in missing)
+        return
+    first, last = known[names[0]], known[names[-1]]
+    given = types_of(call.operands)
+    yield from _fit(call, "R2", f"'{call.name}' gives @{names[0]}", given, arguments_of(first), first)
+    returned = returned_by(last)
+    if returned is not None:
+        yield from _fit(call, "R3", f"'{call.name}' has, of @{names[-1]},", types_of(call.results), returned, last, "result")
+    following = pairwise((*names, names[0])) if "times" in call.properties else pairwise(names)
+    for one, other in dict.fromkeys(following):
+        returned = returned_by(known[one])
+        if returned is not None:
+            subject = f"in this repetition @{one} gives @{other}"
+            yield from _fit(call, "R4", subject, returned, arguments_of(known[other]), known[other])
+
+
+def _fit(
+    call: Operation, rule: str, subject: str, given: Sequence[Type], wanted: Sequence[Type], block: Operation, what: str = "value"
+) -> Iterable[Diagnostic]:
+    """Refuse values that are not as many as a block takes or returns, or not of their types."""
+    verb = "returns" if what == "result" else "takes"
+    if len(given) != len(wanted):
+        message = f"{subject} {len(given)} {what}(s), and the block {verb} {len(wanted)} [network.{rule}]"
+        yield error(message, call.span, note("the block", block.span))
+        return
+    for index, (found, expected) in enumerate(zip(given, wanted, strict=True)):
+        if found is not expected:
+            message = f"{subject} {what} {index} of type {found}, and the block {verb} {expected} [network.{rule}]"
+            yield error(message, call.span, note("the block", block.span))
