@@ -6,7 +6,7 @@ A target is a contract of a machine and stays as it is written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -30,7 +30,6 @@ class Field:
     help: str
     choices: tuple[str, ...] = ()  # words; an expression if there are none
     default: str = ""
-
 
     @property
     def meaning(self) -> str:
@@ -108,11 +107,14 @@ def countable(value: Expr) -> bool:
 
 
 @attrs.frozen(eq=False)
-class Fields(Property):
+class Fields(Property[dict[str, Attribute]]):
     """`{phase = decode, context = c}`: the fields of a binding, in the order of their table."""
 
-    name: str
     table: tuple[Field, ...]
+    name: str = "fields"
+
+    def value(self, attribute: Attribute | None) -> dict[str, Attribute]:
+        return dict(attribute.entries) if isinstance(attribute, DictAttr) else {}
 
     def fragment(self, rule: str) -> Fragment:
         known = {field.name: field for field in self.table}
@@ -151,11 +153,13 @@ def field_text(value: Attribute) -> str:
 class Binding(OperationDeclaration):
     """An input of a derivation with a table of fields."""
 
-    table: tuple[Field, ...] = ()
+    table: ClassVar[tuple[Field, ...]] = ()
+    symbol = SymbolName()
+    fields: Fields
 
     def verify(self, operation: Operation, report: Report) -> None:
         known = {field.name: field for field in self.table}
-        for name, value in fields_of(operation).items():
+        for name, value in type(self)(operation).fields.items():
             field = known.get(name)
             if field is None:
                 report.error(operation, unknown_field(name, known))
@@ -177,8 +181,9 @@ class Workload(Binding):
 
     name = "bind.workload"
     table = WORKLOAD
-    syntax = (SymbolName(), Word("kind", ("inference", "training")), Fields("fields", WORKLOAD))
-    required = ("sym_name", "kind", "fields")
+    kind = Word(choices=("inference", "training"))
+    fields = Fields(WORKLOAD)
+    syntax = (Binding.symbol, kind, fields)
 
 
 class Strategy(Binding):
@@ -186,13 +191,17 @@ class Strategy(Binding):
 
     name = "bind.strategy"
     table = STRATEGY
-    syntax = (SymbolName(), Fields("fields", STRATEGY))
-    required = ("sym_name", "fields")
+    fields = Fields(STRATEGY)
+    syntax = (Binding.symbol, fields)
 
 
 @attrs.frozen(eq=False)
-class Implementations(Property):
+class Implementations(Property[dict[str, str]]):
     """`implements {attention = "qm.attention", elementwise = "qm.map"}`: by operation, alternative or capability."""
+
+    def value(self, attribute: Attribute | None) -> dict[str, str]:
+        entries = attribute.entries if isinstance(attribute, DictAttr) else ()
+        return {name: value.value for name, value in entries if isinstance(value, StringAttr)}
 
     def fragment(self, rule: str) -> Fragment:
         def together(context: ParseContext, values: list[Any], span: Span) -> DictAttr:
@@ -208,7 +217,7 @@ class Implementations(Property):
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         opening = "implements {"
-        for index, (name, text) in enumerate(implementations_of(operation).items()):  # one a line: readable at any number
+        for index, (name, text) in enumerate(self.value(operation.properties.get(self.name)).items()):  # one a line: readable at any number
             yield "," if index else ""
             yield "\n"
             yield f"{opening if not index else ' ' * len(opening)}{name} = {quoted(text)}"
@@ -220,8 +229,12 @@ class Implementations(Property):
 
 
 @attrs.frozen(eq=False)
-class Links(Property):
+class Links(Property[tuple[tuple[int, int], ...]]):
     """`[0 -> 1, 1 -> 0]`: ordered pairs of devices."""
+
+    def value(self, attribute: Attribute | None) -> tuple[tuple[int, int], ...]:
+        pairs = map(integers, attribute.values) if isinstance(attribute, ArrayAttr) else ()
+        return tuple((pair[0], pair[1]) for pair in pairs if len(pair) == 2)
 
     def fragment(self, rule: str) -> Fragment:
         def pair(context: ParseContext, values: list[Any], span: Span) -> ArrayAttr:
@@ -255,12 +268,14 @@ class Target(Binding):
 
     name = "bind.target"
     table = TARGET
-    syntax = (SymbolName(), Word("kind"), Fields("fields", TARGET), Implementations("implements"))
-    required = ("sym_name", "kind", "fields", "implements")
+    kind = Word()
+    fields = Fields(TARGET)
+    implements = Implementations()
+    syntax = (Binding.symbol, kind, fields, implements)
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
-        fields = fields_of(operation)
+        fields = Target(operation).fields
         for name in ("abi", "alignment"):
             value = as_expr(fields.get(name))
             if value is None:
@@ -280,14 +295,15 @@ class Deployment(Binding):
 
     name = "bind.deployment"
     table = DEPLOYMENT
-    syntax = (SymbolName(), Fields("fields", DEPLOYMENT), Clause("links", (Links("links"),)))
-    required = ("sym_name", "fields")
-    optional = ("links",)
+    fields = Fields(DEPLOYMENT)
+    links = Links()
+    syntax = (Binding.symbol, fields, Clause("links", (links,)))
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
-        count = as_expr(fields_of(operation).get("devices"))
-        for link in links_of(operation) or ():
+        deployment = Deployment(operation)
+        count = as_expr(deployment.fields.get("devices"))
+        for link in deployment.links:
             if link[0] == link[1]:
                 report.error(operation, f"a link leads from a device to another one, not from {link[0]} to {link[1]}")
             elif min(link) < 0 or (count is not None and count.integer is not None and max(link) >= count.integer):

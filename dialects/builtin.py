@@ -10,7 +10,8 @@ import attrs
 from bpir.ir.attributes import StringAttr, dictionary
 from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import ABSENT, ANY_COUNTS, Counts, EntryRegion, Part, SymbolName, alternative
+from bpir.ir.parts import ABSENT, ANY_COUNTS, Counts, Part, alternative
+from bpir.ir.syntax import EntryRegion, SymbolName
 
 
 @attrs.frozen(eq=False)

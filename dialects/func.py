@@ -22,7 +22,7 @@ from bpir.ir.attributes import (
 from bpir.ir.declaration import Draft, Fragment, Inexpressible, OperationDeclaration, Piece, Report, Signature
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, types_of
-from bpir.ir.syntax import ANY_COUNTS, Counts, Part, alternative
+from bpir.ir.parts import ANY_COUNTS, Counts, Part, alternative
 
 
 @attrs.frozen(eq=False)

@@ -17,14 +17,17 @@ from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, w
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, top_level, types_of
-from bpir.ir.syntax import Property
+from bpir.ir.syntax import Property, SymbolName, references
 
 
 @attrs.frozen(eq=False)
-class Blocks(Property):
+class Blocks(Property[tuple[str, ...]]):
     """`@layer` or `[@local, @global]`: the blocks of one repetition, in order."""
 
     name: str = "callees"
+
+    def value(self, attribute: Attribute | None) -> tuple[str, ...]:
+        return references(attribute)
 
     def fragment(self, rule: str) -> Fragment:
         rules = (
@@ -64,7 +67,7 @@ class Network(OperationDeclaration):
 
     in_module = True
     isolated = True
-    required = ("sym_name",)
+    symbol = SymbolName()
 
     def verify(self, operation: Operation, report: Report) -> None:
         ending = f"{self.dialect}.return"

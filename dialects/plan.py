@@ -12,28 +12,16 @@ from typing import Any
 import attrs
 
 from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
-from bpir.dialects.dist.parts import Components, MeshAxes
-from bpir.dialects.dist.tasks import PHASES, MemoryFacts
+from bpir.dialects.dist.parts import Amount, Components, MeshAxes
+from bpir.dialects.dist.tasks import PHASES, ActivationFacts, MemoryFacts
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import (
-    Body,
-    Clause,
-    Part,
-    Property,
-    Reference,
-    References,
-    SymbolName,
-    Text,
-    Word,
-    Words,
-    references,
-    strings,
-)
+from bpir.ir.parts import Part
+from bpir.ir.syntax import Clause, Property, Reference, References, SymbolName, Text, Word, Words, references
 
 declare(Dialect("plan", "plan", "PortablePlanIR", uses=("dist",)))
 
@@ -75,8 +63,10 @@ ATTRIBUTE_BODIES["plan.resources"] = "plan_resources_body"
 class Role(Part):
     """`: state<persistent>`: the role and the storage class of a buffer."""
 
+    parts: tuple[Property[str], Property[str]]  # of the role and of the storage class
+
     def names(self) -> tuple[str, ...]:
-        return ("role", "storage")
+        return tuple(part.name for part in self.parts)
 
     def fragment(self, rule: str) -> Fragment:
         def action(context: ParseContext, values: list[Any], span: Span) -> Any:
@@ -91,37 +81,51 @@ class Role(Part):
         return Fragment(f'{rule}: ":" word "<" word ">" -> {rule}_is\n', {rule + "_is": action})
 
     def read(self, value: Any, draft: Any) -> None:
-        draft.properties["role"], draft.properties["storage"] = map(StringAttr, value)
+        draft.properties.update(zip(self.names(), map(StringAttr, value), strict=True))
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
-        yield f" : {text_of(operation, 'role')}<{text_of(operation, 'storage')}>"
+        role, storage = (part.value(operation.properties.get(part.name)) for part in self.parts)
+        yield f" : {role}<{storage}>"
 
 
 @attrs.frozen(eq=False)
-class Integers(Property):
-    """`[3, 5]` or `256`: integers."""
-
-    array: bool = False
+class Integer(Property[int]):
+    """`256`: an integer; 0 where it is absent."""
 
     def fragment(self, rule: str) -> Fragment:
-        if not self.array:
-            return Fragment(f"{rule}: integer -> {rule}_is\n", {rule + "_is": lambda c, v, s: IntegerAttr(_i64(v[0], s), I64)})
+        return Fragment(f"{rule}: integer -> {rule}_is\n", {rule + "_is": lambda c, v, s: IntegerAttr(_i64(v[0], s), I64)})
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield str(attribute.value) if isinstance(attribute, IntegerAttr) else ""
+
+    def expected(self, attribute: Attribute) -> str:
+        return "" if _is_number(attribute) else "a 64-bit integer that is not negative"
+
+    def value(self, attribute: Attribute | None) -> int:
+        return attribute.value if isinstance(attribute, IntegerAttr) else 0
+
+
+@attrs.frozen(eq=False)
+class Integers(Property[tuple[int, ...]]):
+    """`[3, 5]`: integers."""
+
+    def fragment(self, rule: str) -> Fragment:
         return Fragment(
             f'{rule}: "[" integer ("," integer)* "]" -> {rule}_is\n',
             {rule + "_is": lambda c, v, s: ArrayAttr(tuple(IntegerAttr(_i64(n, s), I64) for n in v))},
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        if isinstance(attribute, IntegerAttr):
-            yield str(attribute.value)
-        elif isinstance(attribute, ArrayAttr):
+        if isinstance(attribute, ArrayAttr):
             yield "[" + ", ".join(str(v.value) for v in attribute.values if isinstance(v, IntegerAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        if not self.array:
-            return "" if _is_number(attribute) else "a 64-bit integer that is not negative"
         good = isinstance(attribute, ArrayAttr) and attribute.values and all(map(_is_number, attribute.values))
         return "" if good else "an array of 64-bit integers that are not negative"
+
+    def value(self, attribute: Attribute | None) -> tuple[int, ...]:
+        values = attribute.values if isinstance(attribute, ArrayAttr) else ()
+        return tuple(v.value for v in values if isinstance(v, IntegerAttr))
 
 
 def _is_number(attribute: Attribute) -> bool:
@@ -143,23 +147,31 @@ class Buffer(OperationDeclaration):
     """
 
     name = "plan.buffer"
+    symbol = SymbolName()
+    role = Text()
+    storage = Text()
+    size = Amount()
+    alignment = Integer()
+    live = Integers()
+    source = Text()
+    producers = References()
+    consumers = References()
     syntax = (
-        SymbolName(),
-        Role(),
-        Clause("align", (Integers("alignment"),), optional=False, line=False),
-        Clause("live", (Integers("live", True),), optional=False, line=False),
-        Clause("size", (Body("size", "bp_expr_body"),), optional=False),
-        Clause("from", (Text("source"),)),
-        Clause("producers", (References("producers"),)),
-        Clause("consumers", (References("consumers"),)),
+        symbol,
+        Role((role, storage)),
+        Clause("align", (alignment,), optional=False, line=False),
+        Clause("live", (live,), optional=False, line=False),
+        Clause("size", (size,), optional=False),
+        Clause("from", (source,)),
+        Clause("producers", (producers,)),
+        Clause("consumers", (consumers,)),
     )
-    required = ("sym_name", "role", "storage", "size", "alignment", "live")
-    optional = ("source", "producers", "consumers")
 
     def verify(self, operation: Operation, report: Report) -> None:
-        if text_of(operation, "role") not in ROLES or text_of(operation, "storage") not in STORAGE:
+        buffer = Buffer(operation)
+        if buffer.role not in ROLES or buffer.storage not in STORAGE:
             report.error(operation, "unknown role or storage class of a buffer")
-        alignment = number_of(operation, "alignment")
+        alignment = buffer.alignment
         if alignment <= 0 or alignment & (alignment - 1):
             report.error(operation, f"the alignment of a buffer is a power of two, not {alignment}")
 
@@ -173,27 +185,39 @@ class Task(OperationDeclaration):
     """
 
     name = "plan.task"
+    symbol = SymbolName()
+    kind = Word(choices=TASK_KINDS)
+    kind_of_work = Word("operation")
+    work = Components(Work, "work", "bp_work_body")
+    source = Text()
+    phase = Word()
+    after = References()
+    ranks = Integers()
+    resources = Components(Resources, "resources", "plan_resources_body", optional=True)
+    matmul = Amount()
+    reads = References()
+    writes = References()
+    requires = Words()
+    alternatives = Words()
     syntax = (
-        SymbolName(),
-        Word("kind", TASK_KINDS),
-        Word("operation"),
-        Clause("from", (Text("source"),)),
-        Clause("phase", (Word("phase"),), line=False),
-        Clause("after", (References("after"),)),
-        Clause("between", (Integers("ranks", True),)),
-        Components("work", "work", "bp_work_body"),
-        Components("resources", "resources", "plan_resources_body", optional=True),
-        Clause("matmul", (Body("matmul", "bp_expr_body"),)),
-        Clause("reads", (References("reads"),)),
-        Clause("writes", (References("writes"),)),
-        Clause("requires", (Words("requires"),)),
-        Clause("alternatives", (Words("alternatives"),)),
+        symbol,
+        kind,
+        kind_of_work,
+        Clause("from", (source,)),
+        Clause("phase", (phase,), line=False),
+        Clause("after", (after,)),
+        Clause("between", (ranks,)),
+        work,
+        resources,
+        Clause("matmul", (matmul,)),
+        Clause("reads", (reads,)),
+        Clause("writes", (writes,)),
+        Clause("requires", (requires,)),
+        Clause("alternatives", (alternatives,)),
     )
-    required = ("sym_name", "kind", "operation", "work")
-    optional = ("source", "phase", "after", "ranks", "resources", "matmul", "reads", "writes", "requires", "alternatives")
 
     def verify(self, operation: Operation, report: Report) -> None:
-        phase = text_of(operation, "phase")
+        phase = Task(operation).phase
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
 
@@ -205,16 +229,18 @@ class Mesh(OperationDeclaration):
     """
 
     name = "plan.mesh"
-    syntax = (MeshAxes(sign=""), Clause("strategy", (Reference("strategy"),), optional=False, line=False))
-    required = ("axes", "strategy")
+    axes = MeshAxes(sign="")
+    strategy = Reference()
+    syntax = (axes, Clause("strategy", (strategy,), optional=False, line=False))
 
 
 class Concurrent(OperationDeclaration):
     """`plan.concurrent @attention.qkv.group [@attention.query.decode, ...]`: tasks with the same dependencies, free to run at once."""
 
     name = "plan.concurrent"
-    syntax = (SymbolName(), References("tasks"))
-    required = ("sym_name", "tasks")
+    symbol = SymbolName()
+    tasks = References()
+    syntax = (symbol, tasks)
 
 
 class Objective(OperationDeclaration):
@@ -224,11 +250,11 @@ class Objective(OperationDeclaration):
     """
 
     name = "plan.objective"
-    syntax = (Clause("minimize", (Words("minimize"),), optional=False, line=False),)
-    required = ("minimize",)
+    minimize = Words()
+    syntax = (Clause("minimize", (minimize,), optional=False, line=False),)
 
     def verify(self, operation: Operation, report: Report) -> None:
-        words = strings(operation.properties.get("minimize"))
+        words = Objective(operation).minimize
         for word in words:
             if word not in OBJECTIVES:
                 report.error(operation, f"unknown resource '{word}'{suggestion(word, OBJECTIVES)}")
@@ -240,15 +266,14 @@ class Memory(MemoryFacts):
     """`plan.memory "attention.query" dropped [activation]`, then the bytes: the memory facts of a layer, as distribution found them."""
 
     name = "plan.memory"
-    syntax = MemoryFacts.parts
+    syntax = (MemoryFacts.layer, Clause("dropped", (MemoryFacts.dropped,), line=False), MemoryFacts.facts)
 
 
-class BlockActivations(OperationDeclaration):
+class BlockActivations(ActivationFacts):
     """`plan.activations "block"`, then the bytes: the activations of a block."""
 
     name = "plan.activations"
-    syntax = (Text("layer"), Components("facts", "holds", "dist_activations_body"))
-    required = ("layer", "facts")
+    syntax = (ActivationFacts.layer, ActivationFacts.facts)
 
 
 def text_of(operation: Operation, name: str) -> str:

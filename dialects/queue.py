@@ -31,9 +31,10 @@ class Queue(OperationDeclaration):
     """`queue.queue @queue.compute compute`, then `issue [@a, @b]`: the commands of the queue in the order in which they are issued."""
 
     name = "queue.queue"
-    syntax = (SymbolName(), Word("kind", KINDS), Clause("issue", (References("issue"),)))
-    required = ("sym_name", "kind")
-    optional = ("issue",)
+    symbol = SymbolName()
+    kind = Word(choices=KINDS)
+    issue = References()
+    syntax = (symbol, kind, Clause("issue", (issue,)))
 
 
 class QueueMachine(TargetExtension):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from bpir.dialects.concrete.envelope import devices_of, kind_of, reference_of
 from bpir.dialects.concrete.extension import TargetExtension, Violation, build
-from bpir.dialects.plan import Integers, names_of, number_of, symbol_of
+from bpir.dialects.plan import Integer, names_of, number_of, symbol_of
 from bpir.ir.attributes import I64, IntegerAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
@@ -24,24 +24,28 @@ class Issue(OperationDeclaration):
     """`slot.issue @mlp.gelu.decode cycle 9 slot 0`: when and where a command is issued."""
 
     name = "slot.issue"
+    command = Reference()
+    cycle = Integer()
+    slot = Integer()
     syntax = (
-        Reference("command"),
-        Clause("cycle", (Integers("cycle"),), optional=False, line=False),
-        Clause("slot", (Integers("slot"),), optional=False, line=False),
+        command,
+        Clause("cycle", (cycle,), optional=False, line=False),
+        Clause("slot", (slot,), optional=False, line=False),
     )
-    required = ("command", "cycle", "slot")
 
 
 class Route(OperationDeclaration):
     """`slot.route @send from 0 to 1`: the device that a transfer leaves, and the one that it reaches."""
 
     name = "slot.route"
+    command = Reference()
+    source = Integer()
+    destination = Integer()
     syntax = (
-        Reference("command"),
-        Clause("from", (Integers("source"),), optional=False, line=False),
-        Clause("to", (Integers("destination"),), optional=False, line=False),
+        command,
+        Clause("from", (source,), optional=False, line=False),
+        Clause("to", (destination,), optional=False, line=False),
     )
-    required = ("command", "source", "destination")
 
 
 class SlotMachine(TargetExtension):

@@ -7,7 +7,7 @@ printer and the generic encoding. Defining the subclass registers it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import attrs
 
@@ -16,7 +16,8 @@ from bpir.ir.diagnostic import Diagnostic, Span, error, note
 
 if TYPE_CHECKING:
     from bpir.ir.operation import Block, Operation, Region, Value
-    from bpir.ir.syntax import Part
+    from bpir.ir.parts import Part
+    from bpir.ir.syntax import Property
 
 _A = TypeVar("_A", bound=Attribute)
 
@@ -114,7 +115,16 @@ class Report:
 
 
 class OperationDeclaration:
-    """One kind of operation. Subclasses set the class variables; the docstring is what `--explain` shows."""
+    """One kind of operation. Subclasses set the class variables; the docstring is what `--explain` shows.
+
+    The class is a view of its operations, too: the properties that it declares are attributes of `Task(operation)`.
+
+    Attributes:
+        operation: the operation that is looked at; the declaration itself (in `DECLARATIONS`) looks at none.
+    """
+
+    __slots__ = ("operation",)
+    operation: Operation
 
     name: ClassVar[str] = ""
     syntax: ClassVar[tuple[Part, ...] | None] = None  # None: generic form only
@@ -127,13 +137,60 @@ class OperationDeclaration:
     symbol_table: ClassVar[bool] = False  # holds operations with unique `sym_name`
     terminator: ClassVar[bool] = False
     late: ClassVar[bool] = False  # its result types follow from operations that may stand behind it (`infer_late`)
-    required: ClassVar[tuple[str, ...]] = ()  # properties without which the operation makes no sense
+    declared: ClassVar[tuple[str, ...]] = ()  # the properties that are attributes of the class, in order
+    required: ClassVar[tuple[str, ...]] = ()  # properties without which the operation makes no sense; they follow from the syntax
     optional: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.syntax is not None and cls.__dict__.keys().isdisjoint(("required", "optional")):
+            spelled = [name for part in cls.syntax for name in part.names()]
+            demanded = {name for part in cls.syntax for name in part.demanded()}
+            names = dict.fromkeys((*(name for name in cls.declared if name in spelled), *spelled))
+            cls.required = tuple(name for name in names if name in demanded)
+            cls.optional = tuple(name for name in names if name not in demanded)
         if "name" in cls.__dict__ and cls.name:
-            DECLARATIONS[cls.name] = cls()
+            DECLARATIONS[cls.name] = cls.__new__(cls)
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+
+    @classmethod
+    def of(cls, operation: Operation | None) -> Self | None:
+        """The view of the operation, if it is declared by this class or one below."""
+        declaration = operation.declaration if operation is not None else None
+        return declaration.__class__(operation) if isinstance(declaration, cls) and operation is not None else None
+
+    @classmethod
+    def each(cls, operations: Iterable[Operation]) -> list[Self]:
+        """The views of those of the operations that are declared by this class or one below, in order."""
+        return [o.declaration.__class__(o) for o in operations if isinstance(o.declaration, cls)]
+
+    @classmethod
+    def build(
+        cls,
+        operands: Sequence[Value] = (),
+        results: Iterable[Value] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        regions: Iterable[Region] = (),
+        span: Span | None = None,
+    ) -> Operation:
+        """A new operation that this class declares."""
+        from bpir.ir.operation import Operation
+
+        declaration = DECLARATIONS[cls.name]
+        return Operation(
+            cls.name, list(operands), list(results), [], dict(properties or {}), list(regions), span=span, declaration=declaration
+        )
+
+    def says(self, part: Property[Any]) -> bool:
+        """Whether the operation has the property: `task.says(Task.matmul)`."""
+        return part.name in self.operation.properties
+
+    @property
+    def span(self) -> Span | None:
+        """Where the operation was written."""
+        return self.operation.span
 
     @property
     def dialect(self) -> str:

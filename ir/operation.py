@@ -28,6 +28,11 @@ class Value:
     name: str | None = None  # the name it was written with, without `%`; a hint for printing
     location: Attribute | None = attrs.field(default=None, repr=False)  # a block argument's `loc(...)`
 
+    @property
+    def producer(self) -> Operation | None:
+        """The operation that gives it; None for an argument of a block."""
+        return self.owner if isinstance(self.owner, Operation) else None
+
 
 @attrs.define(eq=False)
 class Operation:

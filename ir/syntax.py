@@ -15,18 +15,29 @@ expanded into 2^k alternatives.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
-from bpir.ir.declaration import ATTRIBUTE_BODIES, Action, Draft, Fragment, Inexpressible, ParseContext, Piece, wanted, wanted_items
+from bpir.ir.declaration import (
+    ATTRIBUTE_BODIES,
+    Draft,
+    Fragment,
+    Inexpressible,
+    OperationDeclaration,
+    ParseContext,
+    Piece,
+    wanted,
+    wanted_items,
+)
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.operation import Operation
+from bpir.ir.parts import ABSENT, Check, Counts, Part, alternative
 
-ABSENT = None
+_V = TypeVar("_V")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")  # what the lexer takes for one
 
 
@@ -34,96 +45,39 @@ def _first(context: ParseContext, values: list[Any], span: Span) -> Any:
     return values[0]
 
 
-def _absent(context: ParseContext, values: list[Any], span: Span) -> Any:
-    return ABSENT
-
-
 def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
 @attrs.frozen(eq=False)
-class Check:
-    """What judges a property.
+class Property(Part, Generic[_V]):
+    """A part that sets one property to an attribute; subclasses say how it is spelled, and what its value is.
 
-    Attributes:
-        expected: what an attribute should be; empty if it is.
-        exact: a class of which every attribute is right, if there is one.
-        mute: what is right names symbols, and says nothing else.
+    Declared as an attribute of the operation's class, it is how the property is read: `Task(operation).phase`. Its name is then that of
+    the attribute, unless it has one of its own. What is absent, or of another kind than a sound module has, reads as the empty value.
     """
 
-    expected: Callable[[Attribute], str]
-    exact: type[Attribute] | None = None
-    mute: bool = False
-
-
-Range = tuple[int, int | None]
-"""The least and the most; None: any number."""
-
-
-@attrs.frozen
-class Counts:
-    """How many operands, results and regions a part, or an operation, has."""
-
-    operands: Range = (0, 0)
-    results: Range = (0, 0)
-    regions: Range = (0, 0)
-
-    def __add__(self, other: Counts) -> Counts:
-        def both(a: Range, b: Range) -> Range:
-            return a[0] + b[0], None if a[1] is None or b[1] is None else a[1] + b[1]
-
-        return Counts(both(self.operands, other.operands), both(self.results, other.results), both(self.regions, other.regions))
-
-
-ANY_COUNTS = Counts((0, None), (0, None), (0, None))
-
-
-class Part:
-    """One part of a custom form."""
-
-    def counts(self) -> Counts:
-        """How many operands, results and regions it stands for; those of an operation are the sums over its parts."""
-        return Counts()
-
-    def fragment(self, rule: str) -> Fragment:
-        """The lark rule named `rule`, whose value is what `read` receives."""
-        raise NotImplementedError
-
-    def read(self, value: Any, draft: Draft) -> None:
-        """Put what was read into the draft of the operation."""
-        raise NotImplementedError
-
-    def pieces(self, operation: Operation) -> Iterable[Piece]:
-        """The custom spelling of this part, with the blank or clause line before it; nothing if it is absent."""
-        raise NotImplementedError
-
-    def names(self) -> tuple[str, ...]:
-        """The properties that this part sets."""
-        return ()
-
-    def checks(self) -> Mapping[str, Check]:
-        """What judges the properties that this part sets: generic form can say anything."""
-        return {}
-
-
-def alternative(rule: str, text: str, action: Action, optional: bool = False) -> Fragment:
-    """A rule with one alternative, or that and an empty one whose value is ABSENT."""
-    actions = {rule + "_is": action}
-    rules = f"{rule}: {text} -> {rule}_is\n"
-    if optional:
-        actions[rule + "_absent"] = _absent
-        rules += f"    | -> {rule}_absent\n"
-    return Fragment(rules, actions)
-
-
-@attrs.frozen(eq=False)
-class Property(Part):
-    """A part that sets one property to an attribute; subclasses say how it is spelled."""
-
-    name: str
+    name: str = ""
     exact: ClassVar[type[Attribute] | None] = None  # every attribute of this class is right
     mute: ClassVar[bool] = False  # what is right names symbols, and says nothing else
+
+    def __set_name__(self, owner: type[OperationDeclaration], name: str) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", name)
+        owner.declared = (*owner.declared, self.name)
+
+    @overload
+    def __get__(self, view: None, owner: type[OperationDeclaration]) -> Self: ...
+
+    @overload
+    def __get__(self, view: OperationDeclaration, owner: type[OperationDeclaration]) -> _V: ...
+
+    def __get__(self, view: OperationDeclaration | None, owner: type[OperationDeclaration]) -> Self | _V:
+        return self if view is None else self.value(view.operation.properties.get(self.name))
+
+    def value(self, attribute: Attribute | None) -> _V:
+        """What the attribute says; the empty value of its kind if it is absent, or says something else."""
+        raise NotImplementedError
 
     def names(self) -> tuple[str, ...]:
         return (self.name,)
@@ -150,7 +104,10 @@ class Property(Part):
         return ""
 
 
-class _String(Property):
+class _String(Property[str]):
+    def value(self, attribute: Attribute | None) -> str:
+        return attribute.value if isinstance(attribute, StringAttr) else ""
+
     def expected(self, attribute: Attribute) -> str:
         return "" if isinstance(attribute, StringAttr) else "a string"
 
@@ -163,6 +120,9 @@ class SymbolName(_String):
     name: str = "sym_name"
     optional: bool = False
 
+    def demanded(self) -> tuple[str, ...]:
+        return () if self.optional else self.names()
+
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "symbol_name", lambda c, v, s: StringAttr(v[0]), self.optional)
 
@@ -174,10 +134,13 @@ class SymbolName(_String):
 
 
 @attrs.frozen(eq=False)
-class Reference(Property):
-    """`@name`: a symbol defined elsewhere."""
+class Reference(Property[str]):
+    """`@name`: a symbol defined elsewhere; its value has no `@`."""
 
     exact = SymbolRefAttr
+
+    def value(self, attribute: Attribute | None) -> str:
+        return attribute.root if isinstance(attribute, SymbolRefAttr) else ""
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "symbol_ref", _first)
@@ -233,10 +196,13 @@ class Word(_String):
 
 
 @attrs.frozen(eq=False)
-class References(Property):
+class References(Property[tuple[str, ...]]):
     """`[@a, @b]`; empty or absent where there are none."""
 
     mute = True
+
+    def value(self, attribute: Attribute | None) -> tuple[str, ...]:
+        return references(attribute)
 
     def fragment(self, rule: str) -> Fragment:
         rules = f'{rule}: "[" {rule}_items "]" -> {rule}_is\n{rule}_items: symbol_ref ("," symbol_ref)* -> {rule}_list\n'
@@ -251,8 +217,11 @@ class References(Property):
 
 
 @attrs.frozen(eq=False)
-class Words(Property):
+class Words(Property[tuple[str, ...]]):
     """`[word, word]`; stored as an array of strings."""
+
+    def value(self, attribute: Attribute | None) -> tuple[str, ...]:
+        return strings(attribute)
 
     def fragment(self, rule: str) -> Fragment:
         rules = f'{rule}: "[" {rule}_items "]" -> {rule}_is\n{rule}_items: word ("," word)* -> {rule}_list\n'
@@ -268,10 +237,16 @@ class Words(Property):
 
 
 @attrs.frozen(eq=False)
-class Flag(Property):
+class Flag(Property[bool]):
     """A keyword, present or absent; stored as `unit`."""
 
     keyword: str = ""
+
+    def value(self, attribute: Attribute | None) -> bool:
+        return attribute is not None
+
+    def demanded(self) -> tuple[str, ...]:
+        return ()
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, f'"{self.keyword or self.name}"', lambda c, v, s: UnitAttr(), optional=True)
@@ -284,8 +259,8 @@ class Flag(Property):
 
 
 @attrs.frozen(eq=False)
-class Body(Property):
-    """`<...>`: a body that the start symbol `start` parses into an attribute; `show` gives its text inside the brackets."""
+class Body(Property[_V]):
+    """`<...>`: a body that the start symbol `start` parses into an attribute, which knows its text inside the brackets."""
 
     start: str = ""
 
@@ -317,6 +292,9 @@ class Clause(Part):
 
     def names(self) -> tuple[str, ...]:
         return tuple(name for part in self.parts for name in part.names())
+
+    def demanded(self) -> tuple[str, ...]:
+        return () if self.optional else tuple(name for part in self.parts for name in part.demanded())
 
     def fragment(self, rule: str) -> Fragment:
         inner = [part.fragment(f"{rule}_{index}") for index, part in enumerate(self.parts)]

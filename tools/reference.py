@@ -11,13 +11,13 @@ from bpir.dialects.bind import Field, Fields
 from bpir.dialects.dist.parts import Components
 from bpir.dialects.model.base import Expression
 from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.parts import Part
 from bpir.ir.syntax import (
     Body,
     Clause,
     EntryRegion,
     Flag,
     Operands,
-    Part,
     Property,
     Reference,
     References,

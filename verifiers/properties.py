@@ -8,7 +8,7 @@ from functools import cache
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Check, Counts, Part, Range
+from bpir.ir.parts import Check, Counts, Part, Range
 
 Said = tuple[Operation, str, Attribute]
 """The first operation of its name that has the property, the property's name and value."""

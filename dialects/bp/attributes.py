@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import attrgetter
+from typing import Self
 
 import attrs
 
@@ -75,6 +76,11 @@ class Vector(Symbolic):
     def names(cls) -> tuple[str, ...]:
         """The names of the components, in order."""
         return _names(cls)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """The vector of which every component is zero."""
+        return cls(*(ZERO for _ in cls.names()))
 
     @property
     def components(self) -> tuple[Expr, ...]:

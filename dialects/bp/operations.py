@@ -28,14 +28,20 @@ from bpir.ir.declaration import (
 )
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Property, alternative, strings
+from bpir.ir.parts import alternative
+from bpir.ir.relations import Relation
+from bpir.ir.syntax import Clause, Property, strings
 
 
 @attrs.frozen(eq=False)
-class Relations(Property):
+class Relations(Property[tuple[Relation, ...]]):
     """`H = h * d, t | h, t > 1`: an array of relations."""
 
     name: str = "relations"
+
+    def value(self, attribute: Attribute | None) -> tuple[Relation, ...]:
+        values = attribute.values if isinstance(attribute, ArrayAttr) else ()
+        return tuple(v.relation for v in values if isinstance(v, RelationAttr))
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "bp_relations", lambda c, v, s: ArrayAttr(tuple(v[0])))
@@ -45,10 +51,13 @@ class Relations(Property):
 
 
 @attrs.frozen(eq=False)
-class Names(Property):
+class Names(Property[tuple[str, ...]]):
     """`B, S, H`: an array of symbol names."""
 
     name: str = "symbols"
+
+    def value(self, attribute: Attribute | None) -> tuple[str, ...]:
+        return strings(attribute)
 
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
@@ -61,10 +70,14 @@ class Names(Property):
 
 
 @attrs.frozen(eq=False)
-class Bindings(Property):
+class Bindings(Property[dict[str, int]]):
     """`H = 12288, F = 49152`: names with positive integers."""
 
     name: str = "bindings"
+
+    def value(self, attribute: Attribute | None) -> dict[str, int]:
+        entries = attribute.entries if isinstance(attribute, DictAttr) else ()
+        return {name: number.value for name, number in entries if isinstance(number, IntegerAttr)}
 
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
@@ -101,16 +114,18 @@ class Symbols(OperationDeclaration):
     """
 
     name = "bp.symbols"
-    syntax = (Names(), Clause("where", (Relations(),), line=False))
-    required = ("symbols",)
+    symbols = Names()
+    relations = Relations()
+    syntax = (symbols, Clause("where", (relations,), line=False))
 
     def verify(self, operation: Operation, report: Report) -> None:
         seen = set()
-        names = operation.properties.get("symbols")
-        if not isinstance(names, ArrayAttr) or len(strings(names)) != len(names.values):
+        written = operation.properties.get(Symbols.symbols.name)
+        names = Symbols(operation).symbols
+        if not isinstance(written, ArrayAttr) or len(names) != len(written.values):
             report.error(operation, "'symbols' must be an array of strings")
         _check_relations(operation, report)
-        for name in strings(names):
+        for name in names:
             if not IDENTIFIER.fullmatch(name):
                 report.error(operation, f"'{name}' can't be a symbol: a symbol is a word of letters, digits and underscores")
             if ELEMENT.fullmatch(name):
@@ -121,7 +136,7 @@ class Symbols(OperationDeclaration):
 
 
 def _check_relations(operation: Operation, report: Report) -> None:
-    relations = operation.properties.get("relations")
+    relations = operation.properties.get(Symbols.relations.name)
     if relations is None:
         return
     if not isinstance(relations, ArrayAttr) or not relations.values or not all(isinstance(v, RelationAttr) for v in relations.values):
@@ -132,8 +147,8 @@ class Assume(OperationDeclaration):
     """Records what a derivation assumed and no declaration says: `bp.assume t > 1, 8 | h`; checked when numbers are bound."""
 
     name = "bp.assume"
-    syntax = (Relations(),)
-    required = ("relations",)
+    relations = Relations()
+    syntax = (relations,)
 
     def verify(self, operation: Operation, report: Report) -> None:
         _check_relations(operation, report)
@@ -143,11 +158,11 @@ class Bind(OperationDeclaration):
     """Gives symbols numbers: `bp.bind H = 12288, h = 96`. `bind-symbols` puts them in; until then texts stay symbolic."""
 
     name = "bp.bind"
-    syntax = (Bindings(),)
-    required = ("bindings",)
+    bindings = Bindings()
+    syntax = (bindings,)
 
     def verify(self, operation: Operation, report: Report) -> None:
-        bindings = operation.properties.get("bindings")
+        bindings = operation.properties.get(Bind.bindings.name)
         entries = bindings.entries if isinstance(bindings, DictAttr) else ()
         if not entries or not all(isinstance(v, IntegerAttr) and v.value > 0 and v.type is I64 for _, v in entries):
             report.error(operation, "bindings must be positive integers")

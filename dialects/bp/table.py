@@ -11,15 +11,11 @@ import attrs
 from bpir.dialects.bp.attributes import (
     RelationAttr,
 )
-from bpir.ir.attributes import (
-    ArrayAttr,
-    DictAttr,
-    IntegerAttr,
-)
+from bpir.dialects.bp.operations import Assume, Bind, Symbols
+from bpir.ir.attributes import ArrayAttr, DictAttr, IntegerAttr
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.syntax import strings
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -48,13 +44,13 @@ def symbol_table(module: Operation) -> SymbolTable:
     assumptions: list[Relation] = []
     bindings: dict[str, int] = {}
     for operation in top_level(module):
-        if operation.name == "bp.symbols":
-            names.update(dict.fromkeys(strings(operation.properties.get("symbols"))))
-            relations.extend(relations_of(operation))
-        elif operation.name == "bp.assume":
-            assumptions.extend(relations_of(operation))
-        elif operation.name == "bp.bind":
-            bindings.update(bindings_of(operation))
+        if (declared := Symbols.of(operation)) is not None:
+            names.update(dict.fromkeys(declared.symbols))
+            relations.extend(declared.relations)
+        elif (assumed := Assume.of(operation)) is not None:
+            assumptions.extend(assumed.relations)
+        elif (bound := Bind.of(operation)) is not None:
+            bindings.update(bound.bindings)
     return SymbolTable(tuple(names), tuple(relations), bindings, tuple(assumptions))
 
 

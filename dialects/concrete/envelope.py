@@ -5,16 +5,17 @@ Commands stand in an order that respects their dependencies, buffers in the orde
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from bpir.dialects.dist.parts import Components
+from bpir.dialects.bp import Work
+from bpir.dialects.dist.parts import Amount, Components
 from bpir.dialects.dist.tasks import PHASES
-from bpir.dialects.plan import ROLES, STORAGE, Integers, Role, number_of, numbers_of, text_of
+from bpir.dialects.plan import ROLES, STORAGE, Integer, Integers, Role, numbers_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Body, Clause, Reference, References, SymbolName, Text, Word
+from bpir.ir.syntax import Clause, Reference, References, SymbolName, Text, Word
 
 
 class Plan(OperationDeclaration):
@@ -24,24 +25,26 @@ class Plan(OperationDeclaration):
     """
 
     name = "concrete.plan"
+    source_fingerprint = Text()
+    target = Reference()
+    abi = Integer()
+    target_fingerprint = Text()
+    deployment = Reference()
+    deployment_fingerprint = Text()
     syntax = (
-        Clause("source", (Text("source_fingerprint"),), optional=False),
-        Clause(
-            "target",
-            (Reference("target"), Clause("abi", (Integers("abi"),), optional=False, line=False), Text("target_fingerprint")),
-            optional=False,
-        ),
-        Clause("deployment", (Reference("deployment"), Text("deployment_fingerprint")), optional=False),
+        Clause("source", (source_fingerprint,), optional=False),
+        Clause("target", (target, Clause("abi", (abi,), optional=False, line=False), target_fingerprint), optional=False),
+        Clause("deployment", (deployment, deployment_fingerprint), optional=False),
     )
-    required = ("source_fingerprint", "target", "abi", "target_fingerprint", "deployment", "deployment_fingerprint")
 
 
 class Devices(OperationDeclaration):
     """`concrete.devices @node.devices count <8>`: alike, counted from 0; each runs the commands as its own rank."""
 
     name = "concrete.devices"
-    syntax = (SymbolName(), Clause("count", (Body("count", "bp_expr_body"),), optional=False, line=False))
-    required = ("sym_name", "count")
+    symbol = SymbolName()
+    count = Amount()
+    syntax = (symbol, Clause("count", (count,), optional=False, line=False))
 
 
 class Region(OperationDeclaration):
@@ -51,13 +54,14 @@ class Region(OperationDeclaration):
     """
 
     name = "concrete.region"
+    symbol = SymbolName()
+    devices = Reference()
+    size = Amount()
     syntax = (
-        SymbolName(),
-        Clause("on", (Reference("devices"),), optional=False, line=False),
-        Clause("size", (Body("size", "bp_expr_body"),), line=False),
+        symbol,
+        Clause("on", (devices,), optional=False, line=False),
+        Clause("size", (size,), line=False),
     )
-    required = ("sym_name", "devices")
-    optional = ("size",)
 
 
 class Buffer(OperationDeclaration):
@@ -67,21 +71,29 @@ class Buffer(OperationDeclaration):
     """
 
     name = "concrete.buffer"
+    symbol = SymbolName()
+    role = Text()
+    storage = Text()
+    region = Reference()
+    alignment = Integer()
+    offset = Amount()
+    size = Amount()
+    source = Text()
     syntax = (
-        SymbolName(),
-        Role(),
-        Clause("in", (Reference("region"),), optional=False, line=False),
-        Clause("align", (Integers("alignment"),), optional=False, line=False),
-        Clause("offset", (Body("offset", "bp_expr_body"),), optional=False),
-        Clause("size", (Body("size", "bp_expr_body"),), optional=False),
-        Clause("from", (Text("source"),), optional=False),
+        symbol,
+        Role((role, storage)),
+        Clause("in", (region,), optional=False, line=False),
+        Clause("align", (alignment,), optional=False, line=False),
+        Clause("offset", (offset,), optional=False),
+        Clause("size", (size,), optional=False),
+        Clause("from", (source,), optional=False),
     )
-    required = ("sym_name", "role", "storage", "region", "alignment", "offset", "size", "source")
 
     def verify(self, operation: Operation, report: Report) -> None:
-        if text_of(operation, "role") not in ROLES or text_of(operation, "storage") not in STORAGE:
+        buffer = Buffer(operation)
+        if buffer.role not in ROLES or buffer.storage not in STORAGE:
             report.error(operation, "unknown role or storage class of a buffer")
-        alignment = number_of(operation, "alignment")
+        alignment = buffer.alignment
         if alignment <= 0 or alignment & (alignment - 1):
             report.error(operation, f"the alignment of a buffer is a power of two, not {alignment}")
 
@@ -89,56 +101,89 @@ class Buffer(OperationDeclaration):
 class Command(OperationDeclaration):
     """One command of a rank: bound 1:1 to a task of the plan, with the task's work, dependencies and buffers."""
 
-    required: ClassVar[tuple[str, ...]] = ("sym_name", "operation", "source", "work")
-    optional: ClassVar[tuple[str, ...]] = ("phase", "after", "matmul", "reads", "writes")
+    symbol = SymbolName()
+    kind_of_work = Word("operation")
+    source = Text()
+    work = Components(Work, "work", "bp_work_body")
+    phase = Word()
+    after = References()
+    matmul = Amount()
+    reads = References()
+    writes = References()
+
+    @property
+    def kind(self) -> str:
+        """`launch`, `collective`, `transfer`, `barrier` or `host_call`."""
+        return self.operation.name.partition(".")[2]
+
+    @property
+    def by(self) -> str:
+        """The implementation of the target that it runs; empty if it needs none."""
+        return ""
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The devices that a transfer leaves and reaches; none of other commands."""
+        return ()
 
     def verify(self, operation: Operation, report: Report) -> None:
-        phase = text_of(operation, "phase")
+        phase = Command(operation).phase
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
 
 
 def _command(*parts: Any) -> tuple[Any, ...]:
     return (
-        SymbolName(),
-        Word("operation"),
+        Command.symbol,
+        Command.kind_of_work,
         *parts,
-        Clause("from", (Text("source"),), optional=False),
-        Clause("phase", (Word("phase"),), line=False),
-        Clause("after", (References("after"),)),
-        Components("work", "work", "bp_work_body"),
-        Clause("matmul", (Body("matmul", "bp_expr_body"),)),
-        Clause("reads", (References("reads"),)),
-        Clause("writes", (References("writes"),)),
+        Clause("from", (Command.source,), optional=False),
+        Clause("phase", (Command.phase,), line=False),
+        Clause("after", (Command.after,)),
+        Command.work,
+        Clause("matmul", (Command.matmul,)),
+        Clause("reads", (Command.reads,)),
+        Clause("writes", (Command.writes,)),
     )
 
 
-_BY = Clause("by", (Text("implementation"),), optional=False, line=False)
-_IMPLEMENTED = (*Command.required, "implementation")
+class Implemented(Command):
+    """A command that runs an implementation of the target."""
+
+    implementation = Text()
+
+    @property
+    def by(self) -> str:
+        return self.implementation
 
 
-class Launch(Command):
+_BY = Clause("by", (Implemented.implementation,), optional=False, line=False)
+
+
+class Launch(Implemented):
     """`concrete.launch @mlp.gelu.decode gelu by "qm.map"`: runs an implementation of the target on the device."""
 
     name = "concrete.launch"
     syntax = _command(_BY)
-    required = _IMPLEMENTED
 
 
-class Collective(Command):
+class Collective(Implemented):
     """`concrete.collective @mlp.output_collective.decode all_reduce by "qm.all_reduce"`: the devices of a group take part."""
 
     name = "concrete.collective"
     syntax = _command(_BY)
-    required = _IMPLEMENTED
 
 
 class Transfer(Command):
     """`concrete.transfer @send transfer between [0, 1]`: moves bytes from one device to another one."""
 
     name = "concrete.transfer"
-    syntax = _command(Clause("between", (Integers("devices", True),), optional=False, line=False))
-    required = (*Command.required, "devices")
+    devices = Integers()
+    syntax = _command(Clause("between", (devices,), optional=False, line=False))
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return self.devices
 
 
 class Barrier(Command):
@@ -148,12 +193,11 @@ class Barrier(Command):
     syntax = _command()
 
 
-class HostCall(Command):
+class HostCall(Implemented):
     """`concrete.host_call @sample sample by "qm.host"`: runs an implementation of the target on the host."""
 
     name = "concrete.host_call"
     syntax = _command(_BY)
-    required = _IMPLEMENTED
 
 
 def is_command(operation: Operation) -> bool:

@@ -5,28 +5,35 @@ from __future__ import annotations
 import attrs
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 
 from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
 from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Property, alternative, expected_body, strings
+from bpir.ir.parts import alternative
+from bpir.ir.syntax import Body, Property, expected_body, strings
+
+_V = TypeVar("_V", bound=Vector)
 
 
 @attrs.frozen(eq=False)
-class MeshAxes(Property):
+class MeshAxes(Property[dict[str, Expr]]):
     """`<["data"=D, "tensor"=t]>`: axis names with sizes, in mesh order; stored as two arrays would be: `[["data", #bp.expr<D>]]`."""
 
     name: str = "axes"
     sign: str = "= "
 
+    def value(self, attribute: Attribute | None) -> dict[str, Expr]:
+        return dict(mesh_entries(attribute))
+
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
-            f'{rule}: {quoted(self.sign.strip()) if self.sign else ""} raw_angle -> {rule}_is\n', {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])}
+            f"{rule}: {quoted(self.sign.strip()) if self.sign else ''} raw_angle -> {rule}_is\n",
+            {rule + "_is": lambda c, v, s: c.body("dist_mesh_body", v[0])},
         )
 
     def expected(self, attribute: Attribute) -> str:
@@ -60,16 +67,16 @@ def mesh_entries(attribute: Attribute | None) -> list[tuple[str, Expr]]:
 
 
 @attrs.frozen(eq=False)
-class CollectiveAxes(Property):
+class CollectiveAxes(Property[tuple[tuple[str, ...], ...]]):
     """`[{}, {"tensor"}, {}]`: per dimension the mesh axes that the collective gathers or scatters."""
 
     name: str = "axes"
 
+    def value(self, attribute: Attribute | None) -> tuple[tuple[str, ...], ...]:
+        return tuple(map(strings, attribute.values)) if isinstance(attribute, ArrayAttr) else ()
+
     def fragment(self, rule: str) -> Fragment:
-        rules = (
-            f'{rule}: "[" {rule}_set ("," {rule}_set)* "]" -> {rule}_is\n'
-            f'{rule}_set: "{{" (string ("," string)*)? "}}" -> {rule}_set\n'
-        )
+        rules = f'{rule}: "[" {rule}_set ("," {rule}_set)* "]" -> {rule}_is\n{rule}_set: "{{" (string ("," string)*)? "}}" -> {rule}_set\n'
         return Fragment(
             rules,
             {
@@ -84,12 +91,30 @@ class CollectiveAxes(Property):
 
 
 @attrs.frozen(eq=False)
-class Components(Property):
+class Amount(Body[Expr]):
+    """`<2*B*S>`: an exact amount; 0 where it is absent."""
+
+    start: str = "bp_expr_body"
+
+    def value(self, attribute: Attribute | None) -> Expr:
+        return attribute.expr if isinstance(attribute, ExprAttr) else ZERO
+
+
+@attrs.frozen(eq=False)
+class Components(Property[_V], Generic[_V]):
     """`work <ops = ...,` with each further component on a line of its own: readable at any length, never depending on a width."""
 
+    kind: type[_V]
     keyword: str
     start: str
+    name: str = ""
     optional: bool = False
+
+    def value(self, attribute: Attribute | None) -> _V:
+        return attribute if isinstance(attribute, self.kind) else self.kind.zero()
+
+    def demanded(self) -> tuple[str, ...]:
+        return () if self.optional else self.names()
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, f'"{self.keyword}" raw_angle', lambda c, v, s: c.body(self.start, v[0]), self.optional)
@@ -111,12 +136,14 @@ class Components(Property):
             yield ">"
 
 
-GRAMMARS.setdefault("dist", []).extend([
-    Fragment(
-        """
+GRAMMARS.setdefault("dist", []).extend(
+    [
+        Fragment(
+            """
 dist_mesh_body: "[" (dist_mesh_axis ("," dist_mesh_axis)*)? "]" -> dist_mesh_body
 dist_mesh_axis: string "=" expr -> dist_mesh_axis
 """,
-        {"dist_mesh_body": _mesh_action, "dist_mesh_axis": lambda c, v, s: (v[0], v[1])},
-    )
-])
+            {"dist_mesh_body": _mesh_action, "dist_mesh_axis": lambda c, v, s: (v[0], v[1])},
+        )
+    ]
+)

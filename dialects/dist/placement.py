@@ -54,10 +54,14 @@ def groups_of(placement: Operation) -> list[Group]:
 
 
 @attrs.frozen(eq=False)
-class Groups(Property):
+class Groups(Property[tuple[Group, ...]]):
     """`[h, F -> "tensor"; S -> "tensor" between]`"""
 
     name: str = "groups"
+
+    def value(self, attribute: Attribute | None) -> tuple[Group, ...]:
+        found = map(_group, attribute.values if isinstance(attribute, ArrayAttr) else ())
+        return tuple(group for group in found if group is not None)
 
     def fragment(self, rule: str) -> Fragment:
         rules = (
@@ -97,12 +101,12 @@ class Placement(OperationDeclaration):
 
     name = "dist.placement"
     in_module = True
-    syntax = (Groups(),)
-    required = ("groups",)
+    groups = Groups()
+    syntax = (groups,)
 
     def verify(self, operation: Operation, report: Report) -> None:
         seen: set[str] = set()
-        for axis in (axis for group in groups_of(operation) for axis in group.axes):
+        for axis in (axis for group in Placement(operation).groups for axis in group.axes):
             if axis in seen:
                 report.error(operation, f"the axis '{axis}' is placed twice")
             seen.add(axis)

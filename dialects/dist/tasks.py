@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 from bpir.dialects import model as model
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
-from bpir.dialects.dist.parts import CollectiveAxes, Components, MeshAxes
+from bpir.dialects.dist.facts import Activations, LayerMemory
+from bpir.dialects.dist.parts import Amount, CollectiveAxes, Components, MeshAxes
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work, settings_of
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import Body, Clause, EntryRegion, Flag, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
+from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
 
 PHASES = (
     "forward",
@@ -36,8 +37,9 @@ class Mesh(OperationDeclaration):
 
     name = "dist.mesh"
     in_module = True
-    syntax = (SymbolName(), MeshAxes())
-    required = ("sym_name", "axes")
+    symbol = SymbolName()
+    axes = MeshAxes()
+    syntax = (symbol, axes)
 
 
 class Block(OperationDeclaration):
@@ -45,17 +47,20 @@ class Block(OperationDeclaration):
 
     name = "dist.block"
     in_module = True
+    isolated = True
+    symbol = SymbolName()
+    source = Text()
+    mesh = Reference()
+    workload = Reference()
+    strategy = Reference()
     syntax = (
-        SymbolName(),
-        Clause("from", (Text("source"),), optional=False, line=False),
-        Clause("on", (Reference("mesh"),), optional=False, line=False),
-        Clause("workload", (Reference("workload"),), line=False),
-        Clause("strategy", (Reference("strategy"),), optional=False, line=False),
+        symbol,
+        Clause("from", (source,), optional=False, line=False),
+        Clause("on", (mesh,), optional=False, line=False),
+        Clause("workload", (workload,), line=False),
+        Clause("strategy", (strategy,), optional=False, line=False),
         EntryRegion(),
     )
-    required = ("sym_name", "source", "mesh", "strategy")
-    optional = ("workload",)
-    isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
         names: dict[str, Operation] = {}
@@ -86,19 +91,49 @@ class State(OperationDeclaration):
     """`%K, %V = dist.state "attention.kv_cache" from "attention.core" : T, T`: values that outlive the run; one buffer of a plan."""
 
     name = "dist.state"
-    syntax = (Text("task"), Clause("from", (Text("source"),), optional=False, line=False), ResultTypes())
-    required = ("task", "source")
+    label = Text("task")
+    source = Text()
+    syntax = (label, Clause("from", (source,), optional=False, line=False), ResultTypes())
 
 
 class Task(OperationDeclaration):
     """A task of one rank: a name, a phase, the model operation that it comes from, exact work."""
 
-    required: ClassVar[tuple[str, ...]] = ("task", "phase", "source", "work")
+    label = Text("task")
+    phase = Word()
+    source = Text()
+    work = Components(Work, "work", "bp_work_body")
+
+    @property
+    def layer(self) -> str:
+        """The name without its phase."""
+        return self.label.removesuffix("." + self.phase)
+
+    @property
+    def kind_of_work(self) -> str:
+        """The model operation that a compute task is a part of, or the collective (`all_reduce`)."""
+        return self.operation.name.partition(".")[2]
+
+    @property
+    def rule(self) -> ModelOperation | None:
+        """The declaration of the model operation that a compute task is a part of: its work rules."""
+        return None
+
+    @property
+    def writes_state(self) -> bool:
+        """Whether the task writes states: its last operands, one a result."""
+        return False
+
+    @property
+    def states(self) -> list[Value]:
+        """Those of the last operands, one a result, that are states: of a `dist.state`, or what a task wrote to one."""
+        count = len(self.operation.operands) - len(self.operation.results)
+        return [v for v in self.operation.operands[max(count, 0) :] if is_state(v)]
 
     def verify(self, operation: Operation, report: Report) -> None:
-        phase = operation.properties.get("phase")
-        if isinstance(phase, StringAttr) and phase.value not in PHASES:
-            report.error(operation, f"unknown phase '{phase.value}'{suggestion(phase.value, PHASES)}")
+        phase = Task(operation).phase
+        if phase not in PHASES:
+            report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
 
 
 class Compute(Task):
@@ -111,30 +146,51 @@ class Compute(Task):
     """
 
     name = "dist.compute"
+    kind = Word()
+    weights = Amount()
+    matmul = Amount()
+    effects = Words()
+    unread = Flag()
     syntax = (
-        Text("task"),
-        Word("kind"),
+        Task.label,
+        kind,
         Operands(),
         ResultTypes(optional=True),
-        Clause("from", (Text("source"),), optional=False),
-        Clause("phase", (Word("phase"),), optional=False, line=False),
-        Clause("weights", (Body("weights", "bp_expr_body"),)),
-        Clause("matmul", (Body("matmul", "bp_expr_body"),)),
-        Clause("effects", (Words("effects"),)),
-        Flag("unread"),
-        Components("work", "work", "bp_work_body"),
+        Clause("from", (Task.source,), optional=False),
+        Clause("phase", (Task.phase,), optional=False, line=False),
+        Clause("weights", (weights,)),
+        Clause("matmul", (matmul,)),
+        Clause("effects", (effects,)),
+        unread,
+        Task.work,
     )
-    required = (*Task.required, "kind")
-    optional = ("weights", "matmul", "effects", "unread")
+
+    @property
+    def kind_of_work(self) -> str:
+        return self.kind
+
+    @property
+    def rule(self) -> ModelOperation | None:
+        declaration = DECLARATIONS.get("model." + self.kind)
+        return declaration if isinstance(declaration, ModelOperation) else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it does what the model operation of its kind does: it is no gradient and no update."""
+        return self.phase in WHOLE
+
+    @property
+    def writes_state(self) -> bool:
+        return "write" in self.effects
 
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
-        kind = kind_of(operation)
-        if rule_of(operation) is None and kind not in TRAINING_KINDS:
-            report.error(operation, f"unknown kind of task '{kind}'{suggestion(kind, (*kinds(), *TRAINING_KINDS))}")
-        if "unread" in operation.properties and text_of(operation, "phase") != "recompute":
+        task = Compute(operation)
+        if task.rule is None and task.kind not in TRAINING_KINDS:
+            report.error(operation, f"unknown kind of task '{task.kind}'{suggestion(task.kind, (*kinds(), *TRAINING_KINDS))}")
+        if task.unread and task.phase != "recompute":
             report.error(operation, "only a task of the phase recompute can be unread")
-        for effect in strings(operation.properties.get("effects")):
+        for effect in task.effects:
             if effect not in ("read", "write"):
                 report.error(operation, f"unknown effect '{effect}', expected read or write")
 
@@ -142,14 +198,19 @@ class Compute(Task):
 class Collective(Task):
     """A task in which the ranks of a mesh axis take part; `work` has the logical bytes of the message."""
 
-    required: ClassVar[tuple[str, ...]] = (*Task.required, "axes")
+    axes = CollectiveAxes()
     reduces: ClassVar[bool] = False
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
 
+    @property
+    def mesh_axes(self) -> list[str]:
+        """The mesh axes of all dimensions, in order."""
+        return [axis for axes in self.axes for axis in axes]
+
     def verify(self, operation: Operation, report: Report) -> None:
         super().verify(operation, report)
-        names = [axis for axes in axes_of(operation) for axis in axes]
+        names = Collective(operation).mesh_axes
         if len(set(names)) != len(names):
             report.error(operation, f"'{self.name}' names a mesh axis twice")
             return
@@ -161,7 +222,7 @@ class Collective(Task):
             self._verify_types(operation, operand.type, result.type, report)
 
     def _verify_types(self, operation: Operation, operand: Attribute, result: Attribute, report: Report) -> None:
-        names = [axis for axes in axes_of(operation) for axis in axes]
+        names = Collective(operation).mesh_axes
         if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
             report.error(operation, f"'{self.name}' works on !bp.tensor values")
             return
@@ -184,13 +245,14 @@ class Collective(Task):
 
 def _collective_syntax(*parts: Any, most: int | None = 1) -> tuple[Any, ...]:
     return (
-        Text("task"),
+        Task.label,
         *parts,
+        Collective.axes,
         Operands(1, most),
         ResultTypes(maximum=most),
-        Clause("from", (Text("source"),), optional=False),
-        Clause("phase", (Word("phase"),), optional=False, line=False),
-        Components("work", "work", "bp_work_body"),
+        Clause("from", (Task.source,), optional=False),
+        Clause("phase", (Task.phase,), optional=False, line=False),
+        Task.work,
     )
 
 
@@ -210,13 +272,13 @@ class AllReduce(Collective):
     """
 
     name = "dist.all_reduce"
-    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes(), most=None)
-    required = (*Collective.required, "reduction")
+    reduction = Word(choices=("sum",))
+    syntax = _collective_syntax(reduction, most=None)
     reduces = True
     in_place = (0,)
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
-        axes = [name for names in axes_of(operation) for name in names]
+        axes = Collective(operation).mesh_axes
         if not axes or not set(axes) <= set(operand.unreduced):
             return None
         return TensorType(operand.dims, operand.axes, operand.element, tuple(a for a in operand.unreduced if a not in axes))
@@ -238,11 +300,11 @@ class AllGather(Collective):
     """
 
     name = "dist.all_gather"
-    syntax = _collective_syntax(CollectiveAxes())
+    syntax = _collective_syntax()
     conjugate = "reduce_scatter"
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
-        gathered = axes_of(operation)
+        gathered = Collective(operation).axes
         if len(gathered) != len(operand.dims) or not any(gathered):
             return None
         axes = []
@@ -269,13 +331,13 @@ class ReduceScatter(Collective):
     """
 
     name = "dist.reduce_scatter"
-    syntax = _collective_syntax(Word("reduction", ("sum",)), CollectiveAxes())
-    required = (*Collective.required, "reduction")
+    reduction = Word(choices=("sum",))
+    syntax = _collective_syntax(reduction)
     reduces = True
     conjugate = "all_gather"
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
-        scattered = axes_of(operation)
+        scattered = Collective(operation).axes
         names = [a for axes in scattered for a in axes]
         if len(scattered) != len(operand.dims) or not names or not set(names) <= set(operand.unreduced):
             return None
@@ -292,16 +354,12 @@ DROPPED = ("activation", "output", "reused")
 class MemoryFacts(OperationDeclaration):
     """The memory of one layer: bytes by what they hold; `dropped` says what is not stored until backward, or counted elsewhere."""
 
-    required = ("layer", "facts")
-    optional = ("dropped",)
-    parts: ClassVar[tuple[Any, ...]] = (
-        Text("layer"),
-        Clause("dropped", (Words("dropped"),), line=False),
-        Components("facts", "holds", "dist_memory_body"),
-    )
+    layer = Text()
+    facts = Components(LayerMemory, "holds", "dist_memory_body")
+    dropped = Words()
 
     def verify(self, operation: Operation, report: Report) -> None:
-        words = strings(operation.properties.get("dropped"))
+        words = MemoryFacts(operation).dropped
         for word in words:
             if word not in DROPPED:
                 report.error(operation, f"unknown word '{word}', expected one of: {', '.join(DROPPED)}")
@@ -314,19 +372,31 @@ class Memory(MemoryFacts):
 
     name = "dist.memory"
     syntax = (
-        Text("layer"),
+        MemoryFacts.layer,
         Clause("keeps", (Operands(),), line=False),
-        Clause("dropped", (Words("dropped"),), line=False),
-        Components("facts", "holds", "dist_memory_body"),
+        Clause("dropped", (MemoryFacts.dropped,), line=False),
+        MemoryFacts.facts,
     )
 
 
-class BlockActivations(OperationDeclaration):
+class ActivationFacts(OperationDeclaration):
+    """The activations of a block: the working set, what is stored until backward, and the checkpoint."""
+
+    layer = Text()
+    facts = Components(Activations, "holds", "dist_activations_body")
+
+
+class BlockActivations(ActivationFacts):
     """`dist.activations "block"`, then the bytes: the working set, what is stored until backward, and the checkpoint."""
 
     name = "dist.activations"
-    syntax = (Text("layer"), Components("facts", "holds", "dist_activations_body"))
-    required = ("layer", "facts")
+    syntax = (ActivationFacts.layer, ActivationFacts.facts)
+
+
+def is_state(value: Value) -> bool:
+    """Whether the value is the content of a state: of a `dist.state`, or what a task wrote to one."""
+    task = Task.of(value.producer)
+    return task.writes_state if task is not None else State.of(value.producer) is not None
 
 
 def name_of(operation: Operation) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bpir.dialects.bp import ExprAttr, TensorType, product, tensor
-from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.bp import TensorType, product, tensor
+from bpir.dialects.model.base import Local, ModelOperation, model_syntax, tensor_type
 from bpir.dialects.model.composite import Composite, Step
 from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr, total
+from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import Clause, Flag
@@ -77,8 +77,8 @@ class Attention(ModelOperation):
     tensors = "b s h d, b c h d, b c h v -> b s h v"
     needs_whole = "c d v"
     composite = ATTENTION
-    syntax = model_syntax(Clause("context", (Expression("context"),), line=False), Flag("dropout"), operands=3)
-    optional = ("context", "dropout")
+    dropout = Flag()
+    syntax = model_syntax(Clause("context", (ModelOperation.context,), line=False), dropout, operands=3)
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
     in_place = (0,)
@@ -134,17 +134,16 @@ class KvAppend(ModelOperation):
     rank = HEAD_RANK
     tensors = "b s h d, b s h v -> b c h d, b c h v"
     needs_whole = "s c d v"
-    syntax = model_syntax(Clause("context", (Expression("context"),), line=False), operands=2)
-    optional = ("context",)
+    syntax = model_syntax(Clause("context", (ModelOperation.context,), line=False), operands=2)
     capabilities = ("kv_cache",)
     effect = True
 
     def infer(self, operation: Operation) -> list[Any]:
         key, value = head_types(operation)
-        context = operation.properties.get("context")
-        if not isinstance(context, ExprAttr):
+        context = KvAppend(operation).context
+        if context is ZERO:
             return [key, value]
-        return [tensor((t.dims[0], context.expr, *t.dims[2:]), t.element) for t in (key, value)]
+        return [tensor((t.dims[0], context, *t.dims[2:]), t.element) for t in (key, value)]
 
     def operands_read(self, local: Local) -> tuple[TensorType, ...]:
         return local.operands[:2]
@@ -173,8 +172,8 @@ class BatchMatmul(ModelOperation):
     rank = HEAD_RANK
     tensors = "b m h k, b k h n -> b m h n"
     needs_whole = "k n"
-    syntax = model_syntax(Flag("transposed"), operands=2)
-    optional = ("transposed",)
+    transposed = Flag()
+    syntax = model_syntax(transposed, operands=2)
     capabilities = ("matrix_multiply",)
     gradient_reads = ("operand 0", "operand 1")
 
@@ -184,7 +183,7 @@ class BatchMatmul(ModelOperation):
 
     def infer(self, operation: Operation) -> list[Any]:
         left, right = head_types(operation)
-        inner, outer = (right.dims[3], right.dims[1]) if "transposed" in operation.properties else (right.dims[1], right.dims[3])
+        inner, outer = (right.dims[3], right.dims[1]) if BatchMatmul(operation).transposed else (right.dims[1], right.dims[3])
         if left.dims[3] is not inner:
             raise fail(f"'{self.name}' contracts {left.dims[3].text} with {inner.text}: they differ", operation.span)
         return [tensor((*left.dims[:3], outer), left.element)]

@@ -16,8 +16,9 @@ from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
+from bpir.ir.parts import alternative
 from bpir.ir.relations import Relation
-from bpir.ir.syntax import Operands, Property, ResultTypes, Text, alternative
+from bpir.ir.syntax import Operands, Property, ResultTypes, Text
 
 TOKEN_RANK = 2
 """The leading token axes of every activation: the batch axis and the token axis."""
@@ -45,6 +46,24 @@ class Local(metaclass=Interned):
     def says(self, name: str) -> bool:
         """Whether the operation has the property."""
         return any(name == own for own, _ in self.settings)
+
+
+@attrs.frozen(eq=False)
+class Expression(Property[Expr]):
+    """An expression in place: `context c`; 0 where it is absent."""
+
+    def value(self, attribute: Attribute | None) -> Expr:
+        return attribute.expr if isinstance(attribute, ExprAttr) else ZERO
+
+    def fragment(self, rule: str) -> Fragment:
+        return alternative(rule, "expr", lambda c, v, s: ExprAttr(v[0]))
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        attribute = wanted(attribute, ExprAttr)
+        yield attribute.expr.text
+
+    def expected(self, attribute: Attribute) -> str:
+        return "" if isinstance(attribute, ExprAttr) else "an expression (#bp.expr<...>)"
 
 
 RULES = (
@@ -85,6 +104,19 @@ class ModelOperation(OperationDeclaration):
     gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the activation gradient reads: `operand 0`, `result 0`, `mask`
     weight_gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the weight gradient reads
     required: ClassVar[tuple[str, ...]] = ("layer",)
+    layer = Text()
+    context = Expression()  # the visible KV tokens, where it names them
+
+    @property
+    def origin(self) -> str:
+        """The layer of the file that the operation stands for, or is a part of."""
+        source = self.operation.attributes.get("source")
+        return source.value if isinstance(source, StringAttr) else self.layer
+
+    @property
+    def settings(self) -> tuple[tuple[str, Attribute], ...]:
+        """What it says besides its operands and its layer: `bias`, `features`, `context`."""
+        return tuple(item for item in self.operation.properties.items() if item[0] != "layer")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in RULES:
@@ -225,24 +257,9 @@ class Elementwise(ModelOperation):
         return [types[0]]
 
 
-@attrs.frozen(eq=False)
-class Expression(Property):
-    """An expression in place: `context c`."""
-
-    def fragment(self, rule: str) -> Fragment:
-        return alternative(rule, "expr", lambda c, v, s: ExprAttr(v[0]))
-
-    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        attribute = wanted(attribute, ExprAttr)
-        yield attribute.expr.text
-
-    def expected(self, attribute: Attribute) -> str:
-        return "" if isinstance(attribute, ExprAttr) else "an expression (#bp.expr<...>)"
-
-
 def model_syntax(*parts: Any, operands: int = 1) -> tuple[Any, ...]:
     """`NAME "layer" %a, ... parts... [-> type]`"""
-    return (Text("layer"), Operands(operands, operands), *parts, ResultTypes("->", inferred=True))
+    return (ModelOperation.layer, Operands(operands, operands), *parts, ResultTypes("->", inferred=True))
 
 
 def _ranks(values: Iterable[Value]) -> tuple[int, ...]:

@@ -26,8 +26,11 @@ from bpir.ir.syntax import Clause, Flag, Property
 
 
 @attrs.frozen(eq=False)
-class Shapes(Property):
+class Shapes(Property[list[tuple[Expr, ...]]]):
     """`[h x d], [F]`: an array of shapes."""
+
+    def value(self, attribute: Attribute | None) -> list[tuple[Expr, ...]]:
+        return shapes_of(attribute)
 
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
@@ -75,16 +78,16 @@ class Linear(ModelOperation):
     """
 
     name = "model.linear"
-    syntax = model_syntax(Flag("bias"), Clause(":", (Shapes("features"),), optional=False, line=False))
-    required = ("layer", "features")
-    optional = ("bias",)
+    features = Shapes()
+    bias = Flag()
+    syntax = model_syntax(bias, Clause(":", (features,), optional=False, line=False))
     capabilities = ("matrix_multiply",)
     tensors = "b s K*; K* N* -> b s N*"
     weight_gradient_reads = ("operand 0",)
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
-        return [tensor((*token_dims(type), *shape), type.element) for shape in shapes_of(operation.properties.get("features"))]
+        return [tensor((*token_dims(type), *shape), type.element) for shape in Linear(operation).features]
 
     def equation(self, settings: frozenset[str]) -> Equation:
         return equation("b s K*; K* N*, N* -> b s N*") if "bias" in settings else super().equation(settings)

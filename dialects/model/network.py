@@ -5,22 +5,22 @@ from __future__ import annotations
 from bpir.dialects import network
 from bpir.dialects.model.base import Expression
 from bpir.dialects.network import Blocks, Calling
-from bpir.ir.syntax import EntryRegion, Operands, Reference, ResultTypes, SymbolName
+from bpir.ir.syntax import EntryRegion, Operands, Reference, ResultTypes
 
 
 class Network(network.Network):
     """`model.network @llama(%ids: !bp.tensor<B x S, i32>) { ... }`: calls of blocks, and what the whole model returns."""
 
     name = "model.network"
-    syntax = (SymbolName(), EntryRegion())
+    syntax = (network.Network.symbol, EntryRegion())
 
 
 class Call(Calling):
     """`%x = model.call @embedding %ids`: one pass through a block; the results are what the block returns."""
 
     name = "model.call"
-    syntax = (Reference("callee"), Operands(), ResultTypes("->", inferred=True))
-    required = ("callee",)
+    callee = Reference()
+    syntax = (callee, Operands(), ResultTypes("->", inferred=True))
     holders = ("model.network",)
 
 
@@ -31,6 +31,7 @@ class Repeat(Calling):
     """
 
     name = "model.repeat"
-    syntax = (Expression("times"), Blocks(), Operands(), ResultTypes("->", inferred=True))
-    required = ("times", "callees")
+    times = Expression()
+    callees = Blocks()
+    syntax = (times, callees, Operands(), ResultTypes("->", inferred=True))
     holders = ("model.network",)

@@ -24,8 +24,8 @@ class Block(OperationDeclaration):
 
     name = "model.block"
     in_module = True
-    syntax = (SymbolName(), EntryRegion())
-    required = ("sym_name",)
+    symbol = SymbolName()
+    syntax = (symbol, EntryRegion())
     isolated = True
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -64,17 +64,21 @@ class TransformerBlock(ModelOperation):
     """
 
     name = "model.transformer_block"
-    required = ("heads", "head_size", "feed_forward")
-    optional = ("context", "activation", "bias", "dropout")
+    heads = Expression()
+    head_size = Expression()
+    feed_forward = Expression()
+    activation = Word(choices=ACTIVATIONS)
+    bias = Flag()
+    dropout = Flag()
     syntax = (
         Operands(1, 1),
-        Clause("heads", (Expression("heads"),), optional=False, line=False),
-        Clause("head_size", (Expression("head_size"),), optional=False, line=False),
-        Clause("feed_forward", (Expression("feed_forward"),), optional=False, line=False),
-        Clause("context", (Expression("context"),), line=False),
-        Clause("activation", (Word("activation", ACTIVATIONS),), line=False),
-        Flag("bias"),
-        Flag("dropout"),
+        Clause("heads", (heads,), optional=False, line=False),
+        Clause("head_size", (head_size,), optional=False, line=False),
+        Clause("feed_forward", (feed_forward,), optional=False, line=False),
+        Clause("context", (ModelOperation.context,), line=False),
+        Clause("activation", (activation,), line=False),
+        bias,
+        dropout,
         ResultTypes("->", inferred=True),
     )
 
