@@ -17,6 +17,8 @@ from bpir.ir.expression_error import ExpressionError
 
 BASE = 1_000_000  # steps that a run of a tool may take, whatever it reads
 PER_BYTE = 2  # and so many more for each byte that it reads
+PER_OPERATION = 50  # and for each operation that a pass derives, which the next one reads
+
 
 class Exhausted(Exception):
     """The steps that were allowed are spent: nothing is decided."""

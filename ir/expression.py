@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import gcd, lcm
 
 from bpir.ir.expression_atoms import (
@@ -249,8 +250,9 @@ def _quotient(a: Expr | Coefficient, b: Expr | Coefficient) -> Expr:
 OTHER_WAY = {"ceildiv": "floordiv", "floordiv": "ceildiv"}
 
 
+@cache
 def rounded(kind: str, quotient: Expr) -> Expr:
-    """The quotient rounded up (`ceildiv`) or down (`floordiv`)."""
+    """The quotient rounded up (`ceildiv`) or down (`floordiv`); remembered, since layers that repeat round the same sizes."""
     outside = ZERO
     while True:
         above, below = _integer_fraction(quotient)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
+from bpir.ir.effort import PER_OPERATION, allow
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
 from bpir.passes.blame import option_places
@@ -78,6 +79,7 @@ class PassManager:
         before = self.render(module) if watched or self.replay else ""
         with self.timing.section(current.name), option_places(current, module):
             result = _derived(current, module)
+        allow(PER_OPERATION * sum(1 for _ in result.walk()))
         for warning in current.warnings(module):
             self.report(warning)
         if self.replay:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span
+from bpir.ir.effort import PER_OPERATION, EffortError, limited, spend
 from bpir.ir.operation import Block, Operation, Region
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
@@ -35,6 +36,17 @@ def test_passes_run_in_order() -> None:
     result = manager("fake-mark{text=first},fake-mark{text=second}").run(module())
     assert print_module(result).count('mark = "second"') == 2
     assert "first" not in print_module(result)
+
+
+def test_a_derived_operation_allows_steps_as_a_read_one_does() -> None:
+    """A module of 10,000 tasks comes from a short text: what is derived counts, not only what is read."""
+    derived = 3  # the module and its two operations
+    given = module()
+    with limited(0):
+        manager("fake-mark{text=first}").run(given)
+        spend(derived * PER_OPERATION)
+        with pytest.raises(EffortError):
+            spend(1)
 
 
 def test_a_pass_of_another_level_is_refused() -> None:
