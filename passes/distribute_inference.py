@@ -17,12 +17,13 @@ from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
-from bpir.ir.operation import Block, Operation, Region, Value, top_level
+from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
 from bpir.passes.late_sums import late_sums
+from bpir.passes.networks import blocks_to_derive, distributed_networks, unused_blocks, with_context
 from bpir.passes.phases import Phase, phase_of, token_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
 from bpir.passes.regions import sharded
@@ -90,11 +91,13 @@ class DistributeTransformerInferencePass(Derivation):
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
-        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        models = blocks_to_derive(expand(module))
         axes = shared_axes(models, assumptions.may_divide(degree)) if parallel else ()
         blocks = []
+        replaced: set[str] = set()
         for operation in models:
-            phase = phase_of(operation, workload.fields)
+            phase = phase_of(operation, with_context(workload.fields, operation, models))
+            replaced.update(phase.substitution)
             if parallel:
                 refuse_unsharded(operation, axes, degree, table)
             for axis in axes_in(operation, axes):
@@ -119,6 +122,7 @@ class DistributeTransformerInferencePass(Derivation):
                 build("dist.mesh", properties=sizes, span=strategy.operation.span),
                 *placement(axes, strategy.operation.span),
                 *blocks,
+                *distributed_networks(module, blocks, replaced),
             ],
         )
 
@@ -127,8 +131,8 @@ class DistributeTransformerInferencePass(Derivation):
         strategy = inputs.strategy(module, self)
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
-        found = unheeded_in_inference(strategy, self, table.facts)
-        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        found = [*unheeded_in_inference(strategy, self, table.facts), *unused_blocks(module)]
+        models = blocks_to_derive(expand(module))
         axes = shared_axes(models, Assumptions(table).may_divide(degree))
         for operation in models:
             if not table.facts.equal(degree, ONE).proved:

@@ -65,6 +65,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/module.py": ("diagnostic_coverage", "plan_structure", "concrete_gate", "wrong_kinds"),
         "verifiers/holders.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/network.py": ("networks", "diagnostic_coverage", "corruption"),
+        "verifiers/network_calls.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),

@@ -1,4 +1,4 @@
-"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R14."""
+"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R16."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
+from bpir.dialects.network import blocks, called
 from bpir.dialects.plan import expr_of, symbol_of
 from bpir.ir.attributes import SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
@@ -24,11 +25,12 @@ from bpir.ir.verdict import Answer
 from bpir.verifiers.choices import verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
-from bpir.verifiers.workload import UnreadableWorkload, inference_sizes
+from bpir.verifiers.workload import UnreadableWorkload, inference_sizes, with_visible
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "context"), "bind.strategy": ("tensor",)}
 """The fields of bindings that are options of the pass, and may be overridden."""
@@ -42,7 +44,8 @@ class Distribution:
     collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
     phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
     cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number, not negative, for every admissible binding;
-    R14 the placement can be computed, and no further axis of a weight could be sharded.
+    R14 the placement can be computed, and no further axis of a weight could be sharded; R15 the network calls what the model's network
+    calls, in its order, as many times, with the images of its values; R16 each block is run as often as in the model, in all.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -59,7 +62,7 @@ class Distribution:
         self.placements: dict[Expr, Placed | None] = {}
 
     def verify(self) -> list[Diagnostic]:
-        models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
+        models = called(self.source)
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
         seen: dict[str, Operation] = {}
@@ -68,7 +71,8 @@ class Distribution:
                 continue
             name = dist.text_of(block, "source")
             if name not in models:
-                self.findings.refuse("R12", block, f"the block comes from '{name}', which is no block of the model")
+                what = "which the network does not call" if name in blocks(self.source) else "which is no block of the model"
+                self.findings.refuse("R12", block, f"the block comes from '{name}', {what}")
                 continue
             if name in seen:
                 first = note("the first is here", seen[name].span)
@@ -79,6 +83,7 @@ class Distribution:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
+        verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
         used = {block.properties.get("mesh") for block in top_level(self.target) if block.name == "dist.block"}
         for mesh in top_level(self.target):
             if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
@@ -106,7 +111,7 @@ class Distribution:
                 self.findings.refuse("R9", block, "the block names no bind.workload of the module")
             return allowed
         try:
-            phase = Phase(*inference_sizes(model, workload))
+            phase = Phase(*inference_sizes(model, with_visible(workload, model, models)))
         except UnreadableWorkload as wrong:
             self.findings.refuse("R8", block, str(wrong))
             return allowed

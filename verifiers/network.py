@@ -1,4 +1,4 @@
-"""The structure of a network, at the levels `model` and `dist`: what it calls, and whether types agree (rules network.R1 to network.R5)."""
+"""The structure of a network, at the levels `model` and `dist`: what it calls, and whether types agree (rules network.R1 to network.R6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def verify(module: Operation) -> list[Diagnostic]:
 
     R1 a call names blocks of the module; R2 its operands are as many as the arguments of the first block, and of their types; R3 its
     results are what the last block returns; R4 what a repeated block returns fits the arguments of the one that follows it; R5 there is
-    one network at most.
+    one network at most; R6 every argument of the network goes to a call.
     """
     found = networks(module)
     if not found:
@@ -29,6 +29,11 @@ def verify(module: Operation) -> list[Diagnostic]:
         for other in found[1:]
     ]
     for network in found:
+        read = {value for call in calls(network) for value in call.operands}
+        for argument in network.regions[0].blocks[0].arguments:
+            if argument not in read:
+                name = argument.name or argument.index
+                wrong.append(error(f"no call reads the argument '%{name}' of the network [network.R6]", network.span))
         for call in calls(network):
             wrong.extend(_call(call, known))
     return wrong

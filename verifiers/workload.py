@@ -7,7 +7,7 @@ visible tokens are the sequence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
@@ -40,6 +40,14 @@ def inference_sizes(block: Operation, workload: Fields) -> tuple[str, Expr, dict
         raise UnreadableWorkload("the workload does not say how many tokens are visible")
     sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, context if phase == "prefill" else ONE)]
     return phase, context, _replacing(block, [*sizes, *([(named, context)] if named is not None else [])])
+
+
+def with_visible(workload: Fields, block: Operation, blocks: Iterable[Operation]) -> Fields:
+    """The workload for a block without attention, where it says no context: the one that the attentions of the other blocks name."""
+    if "context" in workload or _context(block) is not None:
+        return workload
+    named = {value for other in blocks for o in other.body if isinstance(value := o.properties.get("context"), ExprAttr)}
+    return {**workload, "context": named.pop()} if len(named) == 1 else workload
 
 
 def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:

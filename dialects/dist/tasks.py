@@ -76,9 +76,10 @@ class Block(OperationDeclaration):
 
 
 class Return(OperationDeclaration):
-    """`dist.return %y`: the results of the block."""
+    """`dist.return %y`: the results of the block, or of the network."""
 
     name = "dist.return"
+    holders = ("dist.block", "dist.network")
     syntax = (Operands(),)
     terminator = True
 

@@ -1,0 +1,35 @@
+"""The network of a distributed model: what each rank runs of its blocks, in order."""
+
+from __future__ import annotations
+
+from bpir.dialects import network
+from bpir.dialects.model.base import Expression
+from bpir.dialects.network import Blocks, Calling
+from bpir.ir.syntax import Clause, EntryRegion, Operands, Reference, ResultTypes, Text
+
+
+class Network(network.Network):
+    """`dist.network @llama from "llama" (%ids: T) { ... }`: calls of distributed blocks, in the order of the model's network."""
+
+    name = "dist.network"
+    source = Text()
+    syntax = (network.Network.symbol, Clause("from", (source,), optional=False, line=False), EntryRegion())
+
+
+class Call(Calling):
+    """`%x = dist.call @embedding %ids : T`: one pass through a block, whose border types are those of the values."""
+
+    name = "dist.call"
+    callee = Reference()
+    syntax = (callee, Operands(), ResultTypes())
+    holders = ("dist.network",)
+
+
+class Repeat(Calling):
+    """`%y = dist.repeat L @layer %x : T`: the blocks in order, `L` times; each repetition has weights, a cache and activations of its own."""
+
+    name = "dist.repeat"
+    times = Expression()
+    callees = Blocks()
+    syntax = (times, callees, Operands(), ResultTypes())
+    holders = ("dist.network",)
