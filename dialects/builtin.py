@@ -95,7 +95,8 @@ class Module(OperationDeclaration):
 
     name = "builtin.module"
     spelling = "module"
-    syntax = (SymbolName(optional=True), ModuleAttributes(), EntryRegion())
+    symbol = SymbolName(optional=True)
+    syntax = (symbol, ModuleAttributes(), EntryRegion())
     optional = ("sym_name", "sym_visibility")
     graph_region = True
     isolated = True

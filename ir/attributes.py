@@ -197,6 +197,12 @@ class SymbolRefAttr(Attribute):
         return self.path[0]
 
     @property
+    def name(self) -> str:
+        """The whole path without `@`: `root::nested`."""
+        path = self.path
+        return path[0] if len(path) == 1 else "::".join(path)
+
+    @property
     def text(self) -> str:
         path = self.path
         return symbol_text(path[0]) if len(path) == 1 else "::".join(map(symbol_text, path))

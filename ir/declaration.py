@@ -13,9 +13,9 @@ import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
+from bpir.ir.operation import Block, Operation, Region, Value
 
 if TYPE_CHECKING:
-    from bpir.ir.operation import Block, Operation, Region, Value
     from bpir.ir.parts import Part
     from bpir.ir.syntax import Property
 
@@ -106,11 +106,11 @@ class Report:
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
 
-    def error(self, operation: Operation | None, message: str, *notes: Diagnostic) -> None:
+    def error(self, operation: Place | None, message: str, *notes: Diagnostic) -> None:
         self.diagnostics.append(error(message, operation.span if operation is not None else None, *notes))
 
     @staticmethod
-    def note(operation: Operation, message: str) -> Diagnostic:
+    def note(operation: Place, message: str) -> Diagnostic:
         return note(message, operation.span)
 
 
@@ -176,8 +176,6 @@ class OperationDeclaration:
         span: Span | None = None,
     ) -> Operation:
         """A new operation that this class declares."""
-        from bpir.ir.operation import Operation
-
         declaration = DECLARATIONS[cls.name]
         return Operation(
             cls.name, list(operands), list(results), [], dict(properties or {}), list(regions), span=span, declaration=declaration
@@ -224,6 +222,15 @@ class OperationDeclaration:
 
     def verify(self, operation: Operation, report: Report) -> None:
         """Report what is wrong with the operation by itself (its operands, properties, results and regions)."""
+
+
+Place = Operation | OperationDeclaration
+"""What a diagnostic is about: an operation, or a view of one."""
+
+
+def looked_at(place: Place | None) -> Operation | None:
+    """The operation that a diagnostic is about."""
+    return place.operation if isinstance(place, OperationDeclaration) else place
 
 
 DECLARATIONS: dict[str, OperationDeclaration] = {}

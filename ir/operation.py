@@ -72,9 +72,19 @@ class Operation:
                     stack.extend(reversed(block.operations))
 
     @property
+    def dialect(self) -> str:
+        """The dialect that its name begins with."""
+        return self.name.partition(".")[0]
+
+    @property
     def body(self) -> list[Operation]:
         """The operations of the first block of the first region; none if there is no such block."""
         return self.regions[0].blocks[0].operations if self.regions and self.regions[0].blocks else []
+
+    @property
+    def arguments(self) -> list[Value]:
+        """The arguments of the first block of the first region; none if there is no such block."""
+        return self.regions[0].blocks[0].arguments if self.regions and self.regions[0].blocks else []
 
 
 @attrs.define(eq=False)

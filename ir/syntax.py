@@ -140,7 +140,7 @@ class Reference(Property[str]):
     exact = SymbolRefAttr
 
     def value(self, attribute: Attribute | None) -> str:
-        return attribute.root if isinstance(attribute, SymbolRefAttr) else ""
+        return attribute.name if isinstance(attribute, SymbolRefAttr) else ""
 
     def fragment(self, rule: str) -> Fragment:
         return alternative(rule, "symbol_ref", _first)
@@ -410,10 +410,10 @@ class EntryRegion(Part):
 
 @cache
 def references(attribute: Attribute | None) -> tuple[str, ...]:
-    """The root names of an array of symbol references; each list is asked for by pass after pass."""
+    """The names of an array of symbol references; each list is asked for by pass after pass."""
     if not isinstance(attribute, ArrayAttr):
         return ()
-    return tuple(v.root for v in attribute.values if isinstance(v, SymbolRefAttr))
+    return tuple(v.name for v in attribute.values if isinstance(v, SymbolRefAttr))
 
 
 def strings(attribute: Attribute | None) -> tuple[str, ...]:

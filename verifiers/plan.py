@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from bpir.dialects.plan import live_of, names_of, numbers_of, symbol_of, text_of
-from bpir.ir.attributes import SymbolRefAttr
+from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.plan import Buffer, Concurrent, Task
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.ir.syntax import references
 from bpir.verifiers.rules import Findings
@@ -22,39 +22,34 @@ def verify(module: Operation) -> list[Diagnostic]:
     concurrent group are two or more, and none needs another; R6 a transfer is between two ranks, and nothing else is; R7 there is one
     mesh at most, under a strategy of the module.
     """
-    operations = [o for o in top_level(module) if o.name.startswith("plan.")]
-    if not operations:
+    ir = PortablePlanIR(module)
+    if not any(o.dialect == ir.level for o in ir.operations):
         return []
     findings = Findings("plan", Facts((), {}))
-    tasks = {symbol_of(o): o for o in operations if o.name == "plan.task"}
-    buffers = {symbol_of(o): o for o in operations if o.name == "plan.buffer"}
-    groups = [o for o in operations if o.name == "plan.concurrent"]
-    _references(findings, operations, tasks, buffers)
+    tasks = {task.symbol: task for task in ir.tasks}
+    buffers = {buffer.symbol: buffer for buffer in ir.buffers}
+    _references(findings, ir, tasks, buffers)
     if not findings.diagnostics:
         place = _acyclic(findings, tasks)
         _uses(findings, tasks, buffers)
         if place is not None:
-            _groups(findings, groups, tasks, place)
-            _races(findings, groups, tasks, buffers)
+            _groups(findings, ir.groups, tasks, place)
+            _races(findings, ir.groups, tasks, buffers)
     _transfers(findings, tasks)
-    _meshes(findings, module)
+    _meshes(findings, ir)
     return findings.diagnostics
 
 
 _NAMED = {
-    "after": "task",
-    "tasks": "task",
-    "producers": "task",
-    "consumers": "task",
-    "reads": "buffer",
-    "writes": "buffer",
+    **{part.name: "task" for part in (Task.after, Concurrent.tasks, Buffer.producers, Buffer.consumers)},
+    **{part.name: "buffer" for part in (Task.reads, Task.writes)},
 }
 """What the names of each list are."""
 
 
-def _references(findings: Findings, operations: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
-    named = {"task": tasks, "buffer": buffers}
-    for operation in operations:
+def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
+    named: dict[str, Mapping[str, object]] = {"task": tasks, "buffer": buffers}
+    for operation in (o for o in ir.operations if o.dialect == ir.level):
         for field, attribute in operation.properties.items():
             what = _NAMED.get(field)
             if what is None:
@@ -69,9 +64,9 @@ def _references(findings: Findings, operations: list[Operation], tasks: Mapping[
                 findings.refuse("R1", operation, f"'{field}' names a {what} twice")
 
 
-def _acyclic(findings: Findings, tasks: Mapping[str, Operation]) -> dict[str, int] | None:
+def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | None:
     """The place of each task in the text, or None if there is a cycle."""
-    after = {name: names_of(task, "after") for name, task in tasks.items()}
+    after = {name: task.after for name, task in tasks.items()}
     waiting = {name: len(set(names)) for name, names in after.items()}
     followers: dict[str, list[str]] = {name: [] for name in tasks}
     for name, names in after.items():
@@ -109,18 +104,18 @@ def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
     return [*seen[seen.index(name) :], name]
 
 
-def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
+def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     users: dict[str, dict[str, list[str]]] = {name: {"producers": [], "consumers": []} for name in buffers}
     place = {name: index for index, name in enumerate(tasks)}
     for name, task in tasks.items():
-        for buffer in names_of(task, "reads"):
+        for buffer in task.reads:
             users[buffer]["consumers"].append(name)
-        for buffer in names_of(task, "writes"):
+        for buffer in task.writes:
             users[buffer]["producers"].append(name)
     for name, holder in buffers.items():
-        for field, expected in users[name].items():
-            written = names_of(holder, field)
-            if set(written) != set(expected) and (written or text_of(holder, "role") != "workspace"):
+        for field, written in (("producers", holder.producers), ("consumers", holder.consumers)):
+            expected = users[name][field]
+            if set(written) != set(expected) and (written or holder.role != "workspace"):
                 wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
                 verb = "reads" if field == "consumers" else "writes"
                 findings.refuse(
@@ -130,7 +125,7 @@ def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[s
                     + ", ".join(f"@{w} {verb if w in expected else 'does not'}" for w in wrong[:4]),
                 )
         used = [place[user] for field in users[name].values() for user in field]
-        live = live_of(holder)
+        live = holder.live
         if len(live) != 2 or live[0] > live[1] or live[1] >= max(len(tasks), 1):
             findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")
         elif used and not (live[0] <= min(used) and max(used) <= live[1]):
@@ -141,11 +136,11 @@ def _uses(findings: Findings, tasks: Mapping[str, Operation], buffers: Mapping[s
             )
 
 
-def _groups(findings: Findings, groups: list[Operation], tasks: Mapping[str, Operation], place: Mapping[str, int]) -> None:
+def _groups(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str, Task], place: Mapping[str, int]) -> None:
     """No member of a group needs another, directly or through tasks between: a search back, no further than the first member."""
-    after = {name: names_of(task, "after") for name, task in tasks.items()} if groups else {}
+    after = {name: task.after for name, task in tasks.items()} if groups else {}
     for group in groups:
-        members = names_of(group, "tasks")
+        members = group.tasks
         if len(members) < 2:
             findings.refuse("R5", group, "a group of concurrent tasks has at least two members")
             continue
@@ -162,15 +157,14 @@ def _groups(findings: Findings, groups: list[Operation], tasks: Mapping[str, Ope
                     stack.extend(after[name])
 
 
-def _races(findings: Findings, groups: list[Operation], tasks: Mapping[str, Operation], buffers: Mapping[str, Operation]) -> None:
+def _races(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     """No member of a group writes a buffer that another uses; in the workspace each has room of its own."""
     for group in groups:
         users: dict[str, str] = {}
         written: dict[str, str] = {}
-        for member in names_of(group, "tasks"):
-            reads, writes = (
-                {n for n in names_of(tasks[member], f) if text_of(buffers[n], "role") != "workspace"} for f in ("reads", "writes")
-            )
+        for member in group.tasks:
+            used = (tasks[member].reads, tasks[member].writes)
+            reads, writes = ({name for name in names if buffers[name].role != "workspace"} for names in used)
             for name in sorted((writes & users.keys()) | (reads & written.keys())):
                 other = users[name] if name in writes else written[name]
                 findings.refuse("R5", group, f"@{member} can't run at once with @{other}: one writes @{name}, which the other uses")
@@ -178,25 +172,22 @@ def _races(findings: Findings, groups: list[Operation], tasks: Mapping[str, Oper
             written.update(dict.fromkeys(writes, member))
 
 
-def _meshes(findings: Findings, module: Operation) -> None:
+def _meshes(findings: Findings, ir: PortablePlanIR) -> None:
     """The plan is one rank's of one mesh, under a strategy that the module has."""
-    meshes = [o for o in top_level(module) if o.name == "plan.mesh"]
-    strategies = {symbol_of(o) for o in top_level(module) if o.name == "bind.strategy"}
-    for mesh in meshes:
-        reference = mesh.properties["strategy"]
-        name = reference.root if isinstance(reference, SymbolRefAttr) else ""
-        if name not in strategies:
-            findings.refuse("R7", mesh, f"the module has no bind.strategy @{name}{suggestion(name, strategies)}")
-        if mesh is not meshes[0]:
-            findings.refuse("R7", mesh, "a plan is under one mesh", note("the first is here", meshes[0].span))
+    strategies = {strategy.symbol for strategy in ir.strategies}
+    for mesh in ir.meshes:
+        if mesh.strategy not in strategies:
+            findings.refuse("R7", mesh, f"the module has no bind.strategy @{mesh.strategy}{suggestion(mesh.strategy, strategies)}")
+        if mesh is not ir.meshes[0]:
+            findings.refuse("R7", mesh, "a plan is under one mesh", note("the first is here", ir.meshes[0].span))
 
 
-def _transfers(findings: Findings, tasks: Mapping[str, Operation]) -> None:
+def _transfers(findings: Findings, tasks: Mapping[str, Task]) -> None:
     """A transfer is between two ranks; no other task is."""
     for name, task in tasks.items():
-        ranks = numbers_of(task, "ranks")
-        if text_of(task, "kind") != "transfer":
-            if "ranks" in task.properties:
+        ranks = task.ranks
+        if task.kind != "transfer":
+            if task.says(Task.ranks):
                 findings.refuse("R6", task, f"@{name} is no transfer, so it is not between ranks")
         elif len(ranks) != 2 or ranks[0] == ranks[1]:
             found = ", ".join(map(str, ranks)) or "none"

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import attrs
 
 from bpir.dialects.bp import TensorType, Vector, Work, product
+from bpir.ir.declaration import Place, looked_at
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_values import Substitution, nodes_of
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Verdict
 from bpir.verifiers.claims import Claim, Statement
@@ -66,29 +67,29 @@ class Findings:
         """Whether claims are recorded; what holds at sight must be claimed then, too."""
         return self.claims is not None
 
-    def refuse(self, rule: str, operation: Operation | None, message: str, *notes: Diagnostic, undecided: bool = False) -> None:
+    def refuse(self, rule: str, operation: Place | None, message: str, *notes: Diagnostic, undecided: bool = False) -> None:
         """Report a violation; `undecided` says that it is not known to be one, which is no success either."""
         self._report(rule, operation, message, notes, undecided)
         self.unstated.append((rule, self.diagnostics[-1]))
 
-    def equal(self, rule: str, operation: Operation, what: str, found: Expr, expected: Expr, *notes: Diagnostic) -> None:
+    def equal(self, rule: str, operation: Place, what: str, found: Expr, expected: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the two expressions are proved equal for every admissible binding."""
         if found is not expected or self.claims is not None:
             self._compare(rule, operation, what, found, "=", expected, notes)
 
-    def components(self, rule: str, operation: Operation, kind: str, of: str, found: Vector, expected: Vector, *notes: Diagnostic) -> None:
+    def components(self, rule: str, operation: Place, kind: str, of: str, found: Vector, expected: Vector, *notes: Diagnostic) -> None:
         """Refuse unless two vectors of one kind are proved equal, component by component: `the work 'ops' of @task`."""
         if found is expected and self.claims is None:
             return
         for name, ours, theirs in zip(found.names(), found.components, expected.components, strict=True):
             self.equal(rule, operation, f"the {kind} '{name}' {of}", ours, theirs, *notes)
 
-    def at_least(self, rule: str, operation: Operation, what: str, found: Expr, bound: Expr, *notes: Diagnostic) -> None:
+    def at_least(self, rule: str, operation: Place, what: str, found: Expr, bound: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the expression is proved to be at least the bound for every admissible binding."""
         if found is not bound or self.claims is not None:
             self._compare(rule, operation, what, found, ">=", bound, notes)
 
-    def large_enough(self, rule: str, operation: Operation, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
+    def large_enough(self, rule: str, operation: Place, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
         """Refuse a size that is not proved to be at least what is needed: that, or a whole number of bytes."""
         self.at_least(rule, operation, what, size, needed, *notes)
         if size is needed or self.facts.equal(size, needed).proved:
@@ -98,7 +99,7 @@ class Findings:
             message = f"{what} is no whole number of bytes: {part.text}"
             self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
 
-    def whole(self, rule: str, operation: Operation, task: str, work: Work) -> None:
+    def whole(self, rule: str, operation: Place, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number, and not negative, for every admissible binding."""
         for name, value in work.items():
             verdicts = self.natural.get(value)
@@ -114,16 +115,16 @@ class Findings:
             self.claim(rule, operation, f"{what} {how}: {value.text}", what, Statement(value, ">=", ZERO), sign)
 
     def claim(
-        self, rule: str, operation: Operation, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic
+        self, rule: str, operation: Place, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic
     ) -> bool:
         """Whether the verdict on a statement about `what` is that it is proved; else refuse with the message."""
         if self.claims is not None:
-            self.claims.append(Claim(rule, operation, what, statement, verdict))
+            self.claims.append(Claim(rule, looked_at(operation), what, statement, verdict))
         if not verdict.proved:
             self._report(rule, operation, message, notes, not verdict.refuted)
         return verdict.proved
 
-    def same_type(self, rule: str, operation: Operation, message: str, value: Value, expected: TensorType) -> None:
+    def same_type(self, rule: str, operation: Place, message: str, value: Value, expected: TensorType) -> None:
         """Refuse with the message unless a value has the type: the same shards, sizes that are proved equal, and the same element.
 
         Two elements are one type, or two widths that are proved equal.
@@ -150,12 +151,12 @@ class Findings:
         statements = [Statement(ours, "=", theirs) for ours, theirs in pairs]
         verdicts = [statement.decide(self.facts) for statement in statements]
         if self.claims is not None:
-            self.claims += [Claim(rule, operation, what, s, v) for s, v in zip(statements, verdicts, strict=True)]
+            self.claims += [Claim(rule, looked_at(operation), what, s, v) for s, v in zip(statements, verdicts, strict=True)]
         if not all(verdict.proved for verdict in verdicts):
             self._report(rule, operation, message, (help,), not any(verdict.refuted for verdict in verdicts))
 
     def _compare(
-        self, rule: str, operation: Operation, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
+        self, rule: str, operation: Place, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
     ) -> None:
         statement = Statement(found, sign, expected)
         verdict = statement.decide(self.facts)
@@ -173,6 +174,6 @@ class Findings:
             lines.append(note(f"with {values} it is {found.evaluate(at)}, expected {expected.evaluate(at)}"))
         self.claim(rule, operation, f"{what} {verb}: {found.text}", what, statement, verdict, *lines, *notes)
 
-    def _report(self, rule: str, operation: Operation | None, message: str, notes: tuple[Diagnostic, ...], undecided: bool) -> None:
+    def _report(self, rule: str, operation: Place | None, message: str, notes: tuple[Diagnostic, ...], undecided: bool) -> None:
         span = operation.span if operation is not None else None
         self.diagnostics.append(error(f"{message} [{self.prefix}.{rule}]", span, *notes, undecided=undecided))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType, product
-from bpir.dialects.dist.tasks import weights_of
+from bpir.dialects.dist.tasks import Task
 from bpir.ir.expression import ZERO, Expr, total
-from bpir.ir.operation import Operation
 
 
 def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
@@ -15,7 +14,7 @@ def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
     return total(product((*type.local_dims(mesh), type.element_bytes)) for type in types if isinstance(type, TensorType))
 
 
-def weight_bytes(task: Operation) -> Expr:
+def weight_bytes(task: Task) -> Expr:
     """The bytes of the weights of a task, which are of the element of what it reads first; 0 if it has none."""
-    first = next((value.type for value in task.operands), None)
-    return weights_of(task) * first.element_bytes if isinstance(first, TensorType) else ZERO
+    first = next((value.type for value in task.operation.operands), None)
+    return task.weights * first.element_bytes if isinstance(first, TensorType) else ZERO

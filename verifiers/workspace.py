@@ -12,19 +12,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 
 Span = tuple[int, int]
 
 
 def alive(
-    tasks: Sequence[Operation], mesh: Mapping[str, Expr], elsewhere: Collection[Value], groups: Iterable[Collection[Operation]]
+    tasks: Sequence[dist.Task], mesh: Mapping[str, Expr], elsewhere: Collection[Value], groups: Iterable[Collection[dist.Task]]
 ) -> list[Expr]:
     """The bytes alive at each task, in order; `elsewhere` are the values that have buffers of their own."""
     spans = _spans(tasks, groups)
-    uses: dict[Value, list[Operation]] = {}
+    uses: dict[Value, list[dist.Task]] = {}
     for task in tasks:
-        for value in task.operands:
+        for value in task.operation.operands:
             uses.setdefault(value, []).append(task)
     more, less = [ZERO] * (len(tasks) + 1), [ZERO] * (len(tasks) + 1)
 
@@ -34,12 +34,12 @@ def alive(
 
     for task in tasks:
         begin, end = spans[task]
-        part = dist.local(task, task, mesh)
-        rule = dist.rule_of(task)
+        part = dist.local(task.operation, task.operation, mesh)
+        rule = task.rule
         if rule is not None:
             count(rule.scratch(part), begin, end)
         sizes = [type.bytes for type in part.results]
-        for value, size in zip(task.results, sizes, strict=True):
+        for value, size in zip(task.operation.results, sizes, strict=True):
             if value in elsewhere:
                 continue
             until = max((spans[user][1] for user in uses.get(value, ())), default=end)
@@ -53,7 +53,7 @@ def alive(
     return found
 
 
-def _spans(tasks: Sequence[Operation], groups: Iterable[Collection[Operation]]) -> dict[Operation, Span]:
+def _spans(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) -> dict[dist.Task, Span]:
     """Between which places of the text each task may run."""
     spans = {task: (place, place) for place, task in enumerate(tasks)}
     for group in groups:
@@ -65,21 +65,19 @@ def _spans(tasks: Sequence[Operation], groups: Iterable[Collection[Operation]]) 
 
 
 def _overwrites(
-    task: Operation,
+    task: dist.Task,
     size: Expr,
     operands: Sequence[TensorType],
     elsewhere: Collection[Value],
-    uses: Mapping[Value, Sequence[Operation]],
-    spans: Mapping[Operation, Span],
+    uses: Mapping[Value, Sequence[dist.Task]],
+    spans: Mapping[dist.Task, Span],
 ) -> bool:
     """Whether the result may be written over an operand of the workspace."""
-    rule = dist.rule_of(task)
-    declared = rule.in_place if rule is not None else task.declaration.in_place if isinstance(task.declaration, dist.Collective) else ()
-    for index in declared:
+    for index in task.overwritable:
         if index >= len(operands):
             continue
-        value, part = task.operands[index], operands[index]
-        same = isinstance(value.owner, Operation) and value not in elsewhere and part.bytes is size
+        value, part = task.operation.operands[index], operands[index]
+        same = value.producer is not None and value not in elsewhere and part.bytes is size
         if same and all(other is task or spans[other][1] < spans[task][0] for other in uses[value]):
             return True
     return False

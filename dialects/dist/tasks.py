@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from bpir.dialects import model as model
@@ -62,16 +63,57 @@ class Block(OperationDeclaration):
         EntryRegion(),
     )
 
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The tasks, in order."""
+        return Task.each(self.operation.body)
+
+    @cached_property
+    def states(self) -> list[State]:
+        """What outlives the run."""
+        return State.each(self.operation.body)
+
+    @cached_property
+    def memory(self) -> list[Memory]:
+        """The memory facts of layers."""
+        return Memory.each(self.operation.body)
+
+    @cached_property
+    def activations(self) -> list[BlockActivations]:
+        """The activations of a training step."""
+        return BlockActivations.each(self.operation.body)
+
+    @property
+    def is_training(self) -> bool:
+        """Whether it is a training step."""
+        return bool(self.activations)
+
+    @property
+    def arguments(self) -> list[Value]:
+        """The values that come in."""
+        return self.operation.arguments
+
+    @property
+    def ending(self) -> Operation:
+        """The operation that returns the results."""
+        return self.operation.body[-1]
+
+    @property
+    def returned(self) -> list[Value]:
+        """The results."""
+        return self.ending.operands
+
     def verify(self, operation: Operation, report: Report) -> None:
         names: dict[str, Operation] = {}
         for child in operation.body:
-            if not child.name.startswith("dist."):
+            if child.dialect != self.dialect:
                 report.error(child, f"'{child.name}' can't stand in a dist.block: only operations of the dist dialect can")
-            name = name_of(child)
+            named = Task.of(child) or State.of(child)
+            name = named.label if named is not None else ""
             if name and name in names:
                 report.error(child, f"task '{name}' is named twice", Report.note(names[name], "first named here"))
             names.setdefault(name, child)
-        if not operation.body or operation.body[-1].name != "dist.return":
+        if not operation.body or Return.of(operation.body[-1]) is None:
             report.error(operation, "a dist.block ends with 'dist.return'")
 
 
@@ -104,6 +146,8 @@ class Task(OperationDeclaration):
     phase = Word()
     source = Text()
     work = Components(Work, "work", "bp_work_body")
+    weights = Amount()  # elements, of a compute task
+    matmul = Amount()  # operations that matrix products do, of a compute task
 
     @property
     def layer(self) -> str:
@@ -119,6 +163,22 @@ class Task(OperationDeclaration):
     def rule(self) -> ModelOperation | None:
         """The declaration of the model operation that a compute task is a part of: its work rules."""
         return None
+
+    @property
+    def overwritable(self) -> tuple[int, ...]:
+        """The operands that its result may be written over, where they die there."""
+        return self.rule.in_place if self.rule is not None else ()
+
+    @property
+    def needed(self) -> list[Task]:
+        """The tasks that give what it reads, once a use."""
+        return Task.each(v.producer for v in self.operation.operands if v.producer is not None)
+
+    @property
+    def read(self) -> list[Value]:
+        """What it reads: its operands without the states that it writes."""
+        states = len(self.operation.results) if self.writes_state else 0
+        return self.operation.operands[: len(self.operation.operands) - states]
 
     @property
     def writes_state(self) -> bool:
@@ -148,8 +208,6 @@ class Compute(Task):
 
     name = "dist.compute"
     kind = Word()
-    weights = Amount()
-    matmul = Amount()
     effects = Words()
     unread = Flag()
     syntax = (
@@ -159,8 +217,8 @@ class Compute(Task):
         ResultTypes(optional=True),
         Clause("from", (Task.source,), optional=False),
         Clause("phase", (Task.phase,), optional=False, line=False),
-        Clause("weights", (weights,)),
-        Clause("matmul", (matmul,)),
+        Clause("weights", (Task.weights,)),
+        Clause("matmul", (Task.matmul,)),
         Clause("effects", (effects,)),
         unread,
         Task.work,
@@ -203,6 +261,10 @@ class Collective(Task):
     reduces: ClassVar[bool] = False
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
+
+    @property
+    def overwritable(self) -> tuple[int, ...]:
+        return self.in_place
 
     @property
     def mesh_axes(self) -> list[str]:

@@ -13,7 +13,7 @@ from bpir.dialects.model.base import (
 )
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import fail
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
 
 ACTIVATIONS = ("gelu", "relu", "silu")
@@ -28,14 +28,29 @@ class Block(OperationDeclaration):
     syntax = (symbol, EntryRegion())
     isolated = True
 
+    @property
+    def operations(self) -> list[ModelOperation]:
+        """The operations, in order, without the end of the block."""
+        return ModelOperation.each(self.operation.body)
+
+    @property
+    def arguments(self) -> list[Value]:
+        """The values that come in."""
+        return self.operation.arguments
+
+    @property
+    def returned(self) -> list[Value]:
+        """The results; none if the block has no end."""
+        return self.operation.body[-1].operands if self.operation.body else []
+
     def verify(self, operation: Operation, report: Report) -> None:
         layers: dict[str, Operation] = {}
-        macros = [child for child in operation.body if child.name == "model.transformer_block"]
+        macros = [child for child in operation.body if TransformerBlock.of(child) is not None]
         for macro in macros[1:]:
             first = Report.note(macros[0], "the first one is here")
             report.error(macro, "a model.block holds one 'model.transformer_block': a second would name the same layers again", first)
         for child in operation.body:
-            if not child.name.startswith("model."):
+            if child.dialect != self.dialect:
                 report.error(child, f"'{child.name}' can't stand in a model.block: only operations of the model dialect can")
             layer = layer_of(child)
             if "layer" in child.properties and not layer:
@@ -43,7 +58,7 @@ class Block(OperationDeclaration):
             if layer and layer in layers:
                 report.error(child, f"layer '{layer}' is named twice", Report.note(layers[layer], "first named here"))
             layers.setdefault(layer, child)
-        if not operation.body or operation.body[-1].name != "model.return":
+        if not operation.body or Return.of(operation.body[-1]) is None:
             report.error(operation, "a model.block ends with 'model.return'")
 
 
