@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bpir.dialects.concrete.envelope import kind_of
-from bpir.dialects.concrete.extension import TargetExtension, Violation, build
+from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, build, differing, missing
 from bpir.dialects.plan import names_of, symbol_of, text_of
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
@@ -17,14 +17,8 @@ from bpir.ir.syntax import Clause, References, SymbolName, Word
 declare(Dialect("queue", level="concrete", uses=("concrete",)))
 
 KINDS = ("compute", "collective", "transfer", "host")
-QUEUE_OF_COMMAND = {
-    "launch": "compute",
-    "collective": "collective",
-    "transfer": "transfer",
-    "barrier": "host",
-    "host_call": "host",
-}
-"""The queue that each kind of command is issued on; the host keeps barriers."""
+_HELD = {"compute": ("launch",), "collective": ("collective",), "transfer": ("transfer",), "host": ("barrier", "host_call")}
+"""The commands that each queue issues; the host keeps barriers. The rules ask this, the construction does not."""
 
 
 class Queue(OperationDeclaration):
@@ -43,9 +37,10 @@ class QueueMachine(TargetExtension):
     kind = "queue"
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
+        queues = {"launch": "compute", "collective": "collective", "transfer": "transfer", "barrier": "host", "host_call": "host"}
         issue: dict[str, list[Attribute]] = {kind: [] for kind in KINDS}
         for command in commands:
-            issue[QUEUE_OF_COMMAND[kind_of(command)]].append(SymbolRefAttr((symbol_of(command),)))
+            issue[queues[kind_of(command)]].append(SymbolRefAttr((symbol_of(command),)))
         found = []
         for kind, names in issue.items():
             properties: dict[str, Attribute] = {"sym_name": StringAttr(f"queue.{kind}"), "kind": StringAttr(kind)}
@@ -56,6 +51,16 @@ class QueueMachine(TargetExtension):
 
     def identity(self, operation: Operation) -> str:
         return text_of(operation, "kind")
+
+    def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
+        """There are four queues, and each issues its commands in the order of the text."""
+        found = {text_of(queue, "kind"): queue for queue in operations}
+        for kind, held in _HELD.items():
+            if kind not in found:
+                yield missing("queue.queue", kind)
+                continue
+            names = [SymbolRefAttr((symbol_of(command),)) for command in commands if kind_of(command) in held]
+            yield from differing(found[kind], kind, "issue", ArrayAttr(tuple(names)) if names else None)
 
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """R1 one queue of each kind at most; R2 a command stands on the queue of its kind; R3 on one queue, once; R4 a queue issues
@@ -72,8 +77,8 @@ class QueueMachine(TargetExtension):
             for name in names_of(queue, "issue"):
                 if name not in kinds:
                     continue
-                if QUEUE_OF_COMMAND[kinds[name]] != kind:
-                    wanted = QUEUE_OF_COMMAND[kinds[name]]
+                if kinds[name] not in _HELD[kind]:
+                    wanted = next(other for other, held in _HELD.items() if kinds[name] in held)
                     yield Violation("R2", queue, f"the {kinds[name]} @{name} is on the {kind} queue; it belongs on the {wanted} queue")
                 if name in issued:
                     yield Violation("R3", queue, f"@{name} is issued twice", (note("first here", issued[name].span),))

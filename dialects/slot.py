@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bpir.dialects.concrete.envelope import devices_of, kind_of, reference_of
-from bpir.dialects.concrete.extension import TargetExtension, Violation, build
+from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, build, differing, missing, superfluous
 from bpir.dialects.plan import Integer, names_of, number_of, symbol_of
 from bpir.ir.attributes import I64, IntegerAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
@@ -66,6 +66,22 @@ class SlotMachine(TargetExtension):
 
     def identity(self, operation: Operation) -> str:
         return reference_of(operation, "command")
+
+    def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
+        """One command is issued in a cycle, the first in cycle 0, none is left out, and only transfers have routes."""
+        issues = {reference_of(o, "command"): o for o in operations if o.name == "slot.issue"}
+        for cycle, command in enumerate(commands):
+            name = symbol_of(command)
+            if name not in issues:
+                yield missing("slot.issue", name)
+            else:
+                yield from differing(issues[name], name, "cycle", IntegerAttr(cycle, I64))
+                yield from differing(issues[name], name, "slot", IntegerAttr(0, I64))
+        sent = {symbol_of(command): devices_of(command) for command in commands if kind_of(command) == "transfer"}
+        for route in operations:
+            name = reference_of(route, "command")
+            if route.name == "slot.route" and len(sent.get(name, ())) != 2:
+                yield superfluous(route, name)
 
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """R1 every command is issued once; R2 no two in the same slot of a cycle; R3 for every dependency `t_j -> t_i`:

@@ -6,6 +6,7 @@ import pytest
 from concrete_support import PLAN, bound_text, broken, labels, plan
 from support import dropped, edited, example, example_text, gate, line_of, read, replaced, run, statement
 
+from bpir.dialects.queue import QueueMachine
 from bpir.dialects.slot import SlotMachine
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.operation import Operation
@@ -400,6 +401,19 @@ def test_r16_more_than_the_contract_has_where_the_dialect_does_not_refuse_it(mon
     text = slot(("  slot.route @send from 0 to 1\n", "  slot.route @send from 0 to 1\n  slot.route @left from 0 to 1\n"))
     (found,) = gate(plan(), read(text))
     assert found.message == "the contract has no 'slot.route' of left [bind-slot.R16]"
+
+
+def test_r16_a_construction_with_a_mistake_is_not_taken_for_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate states the construction of queue and slot itself: it does not call what binding calls."""
+    for machine, kind, text in ((QueueMachine, "queue", queue()), (SlotMachine, "slot", slot())):
+        construction = machine.operations
+        monkeypatch.setattr(
+            machine, "operations", lambda self, commands, made=construction: made(self, [commands[1], commands[0], *commands[2:]])
+        )
+        assert broken(kind, text) == set()
+        with pytest.raises(DiagnosticError) as refused:
+            run(plan(), f"bind-{kind}")
+        assert f"bind-{kind}.R16" in labels(refused.value.diagnostics)
 
 
 def test_r17_changed_inputs() -> None:

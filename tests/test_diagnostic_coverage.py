@@ -122,10 +122,6 @@ EXCEPTIONS = {
         "a source that no pass plans",
         "test_gate_planning.py::test_r8_what_reads_a_cache_that_was_written_by_then_is_refused",
     ),
-    "verifiers/binding.py: the contract has no '...' of ...": (
-        "a machine whose dialect lets it pass: those of ours refuse it first",
-        "test_concrete_gate.py::test_r16_more_than_the_contract_has_where_the_dialect_does_not_refuse_it",
-    ),
 }
 """Diagnostics that no text raises (`FILE: MESSAGE`): why, and the test that raises them."""
 

@@ -249,24 +249,9 @@ class Binding:
         return {Relation("greater", (devices + 1).substitute(numbers), ranks.substitute(numbers))}
 
     def _extension(self) -> None:
-        """Rebuild what the target's dialect says of these commands, and compare."""
+        """Whether what the target's dialect says is the canonical construction."""
         extension = extension_of(self.kind)
-        if extension is None:
-            return
-        own = [o for o in self.operations if o.name.partition(".")[0] == self.kind]
-        found = {(o.name, extension.identity(o)): o for o in own}
-        expected = {(o.name, extension.identity(o)): o for o in extension.operations(self.commands)}
-        for key, operation in expected.items():
-            ours = found.get(key)
-            if ours is None:
-                self.findings.refuse("R16", self.plan, f"'{key[0]}' of {key[1]} is missing")
-                continue
-            for name in sorted({*operation.properties, *ours.properties} - {"sym_name"}):
-                a, b = ours.properties.get(name), operation.properties.get(name)
-                if a is not b:
-                    texts = [v.text.removesuffix(" : i64") if v is not None else "absent" for v in (a, b)]
-                    message = f"'{name}' of {key[0]} {key[1]} is {texts[0]}; the contract gives {texts[1]}"
-                    self.findings.refuse("R16", ours, message)
-        for key, operation in found.items():
-            if key not in expected:
-                self.findings.refuse("R16", operation, f"the contract has no '{key[0]}' of {key[1]}")
+        if extension is not None:
+            own = [o for o in self.operations if o.name.partition(".")[0] == self.kind]
+            for deviation in extension.deviations(self.commands, own):
+                self.findings.refuse("R16", deviation.operation or self.plan, deviation.message)

@@ -28,6 +28,14 @@ class Violation:
     notes: tuple[Diagnostic, ...] = ()
 
 
+@attrs.frozen(eq=False)
+class Deviation:
+    """Where a plan is not the canonical construction (None: something is missing), and how."""
+
+    operation: Operation | None
+    message: str
+
+
 class TargetExtension:
     """What one kind of target adds to the envelope. Commands are given in the order of the module, which respects their dependencies."""
 
@@ -38,8 +46,27 @@ class TargetExtension:
         EXTENSIONS[cls.kind] = cls()
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
-        """The canonical construction for the commands: binding makes it, and the gate compares with it."""
+        """The canonical construction for the commands, which binding makes."""
         raise NotImplementedError
+
+    def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
+        """Where operations that break no rule of the dialect are not the canonical construction (R16 of the gate).
+
+        Unless a target states its construction here a second time, in other words, it is made again and compared: then a mistake in
+        `operations` is proved to be right.
+        """
+        found = {(o.name, self.identity(o)): o for o in operations}
+        expected = {(o.name, self.identity(o)): o for o in self.operations(commands)}
+        for key, operation in expected.items():
+            ours = found.get(key)
+            if ours is None:
+                yield missing(*key)
+                continue
+            for name in sorted({*operation.properties, *ours.properties} - {"sym_name"}):
+                yield from differing(ours, key[1], name, operation.properties.get(name))
+        for key, operation in found.items():
+            if key not in expected:
+                yield superfluous(operation, key[1])
 
     def identity(self, operation: Operation) -> str:
         """What an operation of the dialect is about: no two operations of the same name are about the same."""
@@ -48,6 +75,24 @@ class TargetExtension:
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """What is wrong with the operations of the dialect by themselves, whoever made them. All their references resolve."""
         raise NotImplementedError
+
+
+def missing(name: str, identity: str) -> Deviation:
+    """The canonical construction has an operation that the plan lacks."""
+    return Deviation(None, f"'{name}' of {identity} is missing")
+
+
+def superfluous(operation: Operation, identity: str) -> Deviation:
+    """The canonical construction lacks the operation."""
+    return Deviation(operation, f"the contract has no '{operation.name}' of {identity}")
+
+
+def differing(operation: Operation, identity: str, name: str, wanted: Attribute | None) -> Iterable[Deviation]:
+    """The property of the operation, where it is not the one that is wanted (None: to be absent)."""
+    ours = operation.properties.get(name)
+    if ours is not wanted:
+        texts = [value.text.removesuffix(" : i64") if value is not None else "absent" for value in (ours, wanted)]
+        yield Deviation(operation, f"'{name}' of {operation.name} {identity} is {texts[0]}; the contract gives {texts[1]}")
 
 
 EXTENSIONS: dict[str, TargetExtension] = {}
