@@ -10,10 +10,11 @@ symbols (positive integers that satisfy all relations and bindings); a refutatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from operator import ge, gt
 from typing import Any
 
@@ -94,7 +95,7 @@ class Facts:
     relations: tuple[Relation, ...] = attrs.field(default=(), converter=_sequence)
     bindings: Mapping[str, int] = attrs.field(factory=dict, converter=_sorted_bindings)
     searching: bool = True
-    """Whether witnesses are looked for; without it what is not proved is unknown."""
+    """Whether witnesses are looked for far; without it what is neither proved nor refuted by the first candidates is unknown."""
 
     @cached_property
     def _system(self) -> System:
@@ -141,7 +142,7 @@ class Facts:
             if left is right or self._by_floors(left) is self._by_floors(right):
                 return proved("normal form", under)
         false_at: Callable[[Mapping[str, int]], bool] = lambda values: a.evaluate(values) != b.evaluate(values)  # noqa: E731
-        witness = self._witness(false_at, a, b, limit=_QUICK)
+        witness = self._near_witness(false_at, a, b)
         if witness is None and has_nodes(left, right) and _shows(lambda: equal_by_cases(left, right)):
             return proved("cases of max and min", under)
         if witness is None and self._never_differ(left, right):
@@ -154,9 +155,8 @@ class Facts:
 
     def _never_differ(self, left: Expr, right: Expr) -> bool:
         """Whether neither side is seen to be ever less than the other."""
-        return _shows(lambda: is_nonnegative_by_refutation(self._system, left - right)) and _shows(
-            lambda: is_nonnegative_by_refutation(self._system, right - left)
-        )
+        differences = (left - right, right - left)
+        return all(_shows(partial(is_nonnegative_by_refutation, self._system, difference)) for difference in differences)
 
     def greater(self, a: Expr, b: Expr) -> Verdict:
         """Whether `a > b`."""
@@ -177,8 +177,7 @@ class Facts:
         by_system = self._enter(a)
         if isinstance(by_system, Verdict):
             return by_system
-        value, _, under = by_system
-        value = self._simplified(value)
+        value, under = self._simplified(by_system[0]), by_system[2]
         if _shows(lambda: is_integral(self._system, value)) or any(self._is_multiple(a, r) for r in self.relations):
             return proved("divisors", under)
         witness = self._witness(lambda values: a.evaluate(values).denominator != 1, a)
@@ -211,21 +210,24 @@ class Facts:
             return proved("signs", under)
         if not strict and has_nodes(a) and _shows(lambda: maximum(a, b) is a):  # b is one of its arguments
             return proved("normal form")
-        difference = self._simplified(difference)
-        forms = dict.fromkeys((difference, self._by_floors(difference)))
-        shown: Callable[[Expr], bool] = lambda form: _shows(lambda: is_nonnegative(self._system, form, strict))  # noqa: E731
-        if any(map(shown, forms)):
-            return proved("signs", under)
         holds = gt if strict else ge
         false_at: Callable[[Mapping[str, int]], bool] = lambda v: not holds(a.evaluate(v), b.evaluate(v))  # noqa: E731
-        witness = self._witness(false_at, a, b, limit=_QUICK)
-        refuted_below: Callable[[Expr], bool] = lambda form: _shows(lambda: is_nonnegative_by_refutation(self._system, form, strict))  # noqa: E731
-        if witness is None and any(map(refuted_below, dict.fromkeys((_without_excess(difference), difference)))):
+        witness = self._near_witness(false_at, a, b)
+        if witness is None and self._never_negative(difference, strict):
             return proved("signs", under)
         witness = witness or self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
         return unknown("the signs of the coefficients do not show it, and no witness was found", "signs")
+
+    def _never_negative(self, difference: Expr, strict: bool) -> bool:
+        """Whether the proofs of an order that are more work than signs show it."""
+        difference = self._simplified(difference)
+        by_bounds = dict.fromkeys((difference, self._by_floors(difference)))
+        by_refutation = dict.fromkeys((_without_excess(difference), difference))
+        return any(_shows(partial(is_nonnegative, self._system, form, strict)) for form in by_bounds) or any(
+            _shows(partial(is_nonnegative_by_refutation, self._system, form, strict)) for form in by_refutation
+        )
 
     def _is_multiple(self, a: Expr, relation: Relation) -> bool:
         """Whether the value is an integral multiple of a quotient whose dividend is a sum: `(12 + e)*(F*H + F)/D` where `D | F*H + F`."""
@@ -258,24 +260,38 @@ class Facts:
         except ExpressionError:
             return expr
 
-    def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr, limit: int | None = None) -> dict[str, int] | None:
-        if not self.searching:
-            return None
-        names = sorted({name for expr in exprs for name in expr.symbols})
+    def _near_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> dict[str, int] | None:
+        """A witness among the first candidates, which claims about the same symbols share. Where there is one no proof is tried in vain."""
+        key = tuple(dict.fromkeys(name for expr in exprs for name in expr.symbols)), tuple(self._steps(*exprs))
         with suppress(EffortError), limited(_PROOF):
-            return find_witness(self._system, self.relations, names, false_at, limit, self._steps(*exprs))
+            if key not in self._near:
+                self._near[key] = tuple(islice(self._candidates(*exprs), _QUICK))
+            return find_witness(self._near[key], false_at)
         return None
+
+    @cached_property
+    def _near(self) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[dict[str, int], ...]]:
+        return {}
+
+    def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> dict[str, int] | None:
+        with suppress(EffortError), limited(_PROOF):
+            return find_witness(self._candidates(*exprs), false_at) if self.searching else None
+        return None
+
+    def _candidates(self, *exprs: Expr) -> Iterator[dict[str, int]]:
+        """The admissible bindings that a search for a witness of a claim about the expressions goes through."""
+        names = wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
+        return candidates(self._system, self.relations, names, self._steps(*exprs))
 
     def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
         """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
         names = sorted({name for expr in exprs for name in expr.symbols})
-        known = find_point(self._system, self.relations, names, false_at, steps=self._steps(*exprs))
+        known = find_point(self._candidates(*exprs), false_at)
         return None if known is None else smallest(self._system, self.relations, names, false_at, known)
 
     def count_candidates(self, *exprs: Expr) -> int:
         """How many admissible bindings the search for a witness goes through."""
-        names = wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
-        return sum(1 for _ in candidates(self._system, self.relations, names, self._steps(*exprs)))
+        return sum(1 for _ in self._candidates(*exprs))
 
     def _steps(self, *exprs: Expr) -> list[int]:
         """The numbers that the expressions round to, under the bound numbers."""

@@ -26,33 +26,17 @@ _BITS = 2_000  # of a number of a candidate
 _REPAIRS = 8  # rounds of making the values fit the divisors and bounds
 
 
-def find_witness(
-    system: System,
-    relations: Sequence[Relation],
-    names: Sequence[str],
-    false_at: Callable[[Mapping[str, int]], bool],
-    limit: int | None = None,
-    steps: Sequence[int] = (),
-) -> dict[str, int] | None:
-    """Positive integers for the named symbols that satisfy the relations and make `false_at` true.
-
-    Each candidate is built to satisfy the relations and then checked against them; a candidate at which an expression
-    has no value is passed over. Multiples of `steps` are tried, too (see `rounding_steps`).
+def find_witness(points: Iterable[Mapping[str, int]], false_at: Callable[[Mapping[str, int]], bool]) -> dict[str, int] | None:
+    """Values of the symbols at the first of the points that makes `false_at` true; a point at which an expression has no value is passed
+    over.
     """
-    point = find_point(system, relations, names, false_at, limit, steps)
+    point = find_point(points, false_at)
     return None if point is None else {name: value for name, value in point.items() if name.isidentifier()}
 
 
-def find_point(
-    system: System,
-    relations: Sequence[Relation],
-    names: Sequence[str],
-    false_at: Callable[[Mapping[str, int]], bool],
-    limit: int | None = None,
-    steps: Sequence[int] = (),
-) -> dict[str, int] | None:
+def find_point(points: Iterable[Mapping[str, int]], false_at: Callable[[Mapping[str, int]], bool]) -> Mapping[str, int] | None:
     """The same, with the values of the parameters, whose names are no identifiers."""
-    for values in islice(candidates(system, relations, wanted_symbols(system, relations, names), steps), limit):
+    for values in points:
         try:
             if false_at(values):
                 return values
@@ -86,7 +70,10 @@ def _thresholds(expr: Expr) -> set[int]:
 
 
 def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str], steps: Sequence[int] = ()) -> Iterator[dict[str, int]]:
-    """Admissible values of the wanted symbols, each once, in a fixed order."""
+    """Admissible values of the wanted symbols, each once, in a fixed order.
+
+    Each is built to satisfy the relations and then checked against them. Multiples of `steps` are tried, too (see `rounding_steps`).
+    """
     free = parameters(system, wanted)
     if system.contradiction is not None or len(free) > _SYMBOLS:
         return
