@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bpir.dialects.concrete.envelope import kind_of
-from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, build, differing, missing
-from bpir.dialects.plan import names_of, symbol_of, text_of
+from bpir.dialects.concrete.envelope import Command
+from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, differing, missing
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
@@ -39,42 +38,43 @@ class QueueMachine(TargetExtension):
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
         queues = {"launch": "compute", "collective": "collective", "transfer": "transfer", "barrier": "host", "host_call": "host"}
         issue: dict[str, list[Attribute]] = {kind: [] for kind in KINDS}
-        for command in commands:
-            issue[queues[kind_of(command)]].append(SymbolRefAttr((symbol_of(command),)))
+        for command in Command.each(commands):
+            issue[queues[command.kind]].append(SymbolRefAttr((command.symbol,)))
         found = []
         for kind, names in issue.items():
             properties: dict[str, Attribute] = {"sym_name": StringAttr(f"queue.{kind}"), "kind": StringAttr(kind)}
             if names:
                 properties["issue"] = ArrayAttr(tuple(names))
-            found.append(build("queue.queue", properties))
+            found.append(Queue.build(properties=properties))
         return found
 
     def identity(self, operation: Operation) -> str:
-        return text_of(operation, "kind")
+        return Queue(operation).kind
 
     def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
         """There are four queues, and each issues its commands in the order of the text."""
-        found = {text_of(queue, "kind"): queue for queue in operations}
+        found = {queue.kind: queue for queue in Queue.each(operations)}
         for kind, held in _HELD.items():
             if kind not in found:
-                yield missing("queue.queue", kind)
+                yield missing(Queue.name, kind)
                 continue
-            names = [SymbolRefAttr((symbol_of(command),)) for command in commands if kind_of(command) in held]
-            yield from differing(found[kind], kind, "issue", ArrayAttr(tuple(names)) if names else None)
+            names = [SymbolRefAttr((command.symbol,)) for command in Command.each(commands) if command.kind in held]
+            yield from differing(found[kind].operation, kind, Queue.issue.name, ArrayAttr(tuple(names)) if names else None)
 
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """R1 one queue of each kind at most; R2 a command stands on the queue of its kind; R3 on one queue, once; R4 a queue issues
         a command after those of its own that it is after.
         """
-        by_kind: dict[str, Operation] = {}
-        issued: dict[str, Operation] = {}
-        kinds = {symbol_of(c): kind_of(c) for c in commands}
-        for queue in operations:
-            kind = text_of(queue, "kind")
+        by_kind: dict[str, Queue] = {}
+        issued: dict[str, Queue] = {}
+        bound, queues = Command.each(commands), Queue.each(operations)
+        kinds = {command.symbol: command.kind for command in bound}
+        for queue in queues:
+            kind = queue.kind
             other = by_kind.setdefault(kind, queue)
             if other is not queue:
                 yield Violation("R1", queue, f"there is a second {kind} queue", (note("the first is here", other.span),))
-            for name in names_of(queue, "issue"):
+            for name in queue.issue:
                 if name not in kinds:
                     continue
                 if kinds[name] not in _HELD[kind]:
@@ -83,12 +83,12 @@ class QueueMachine(TargetExtension):
                 if name in issued:
                     yield Violation("R3", queue, f"@{name} is issued twice", (note("first here", issued[name].span),))
                 issued.setdefault(name, queue)
-        for command in commands:
-            if symbol_of(command) not in issued:
-                yield Violation("R3", command, f"no queue issues @{symbol_of(command)}")
-        after = {symbol_of(c): names_of(c, "after") for c in commands}
-        for queue in operations:
-            place = {name: index for index, name in enumerate(names_of(queue, "issue"))}
+        for command in bound:
+            if command.symbol not in issued:
+                yield Violation("R3", command, f"no queue issues @{command.symbol}")
+        after = {command.symbol: command.after for command in bound}
+        for queue in queues:
+            place = {name: index for index, name in enumerate(queue.issue)}
             for name, index in place.items():
                 for other_name in after.get(name, ()):
                     if place.get(other_name, -1) > index:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bpir.dialects.concrete.envelope import devices_of, kind_of, reference_of
-from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, build, differing, missing, superfluous
-from bpir.dialects.plan import Integer, names_of, number_of, symbol_of
+from bpir.dialects.concrete.envelope import Command, Transfer
+from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, differing, missing, superfluous
+from bpir.dialects.plan import Integer
 from bpir.ir.attributes import I64, IntegerAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
@@ -55,77 +55,82 @@ class SlotMachine(TargetExtension):
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
         found = []
-        for index, command in enumerate(commands):
-            name = SymbolRefAttr((symbol_of(command),))
+        for index, command in enumerate(Command.each(commands)):
+            name = SymbolRefAttr((command.symbol,))
             place = {"cycle": IntegerAttr(index, I64), "slot": IntegerAttr(0, I64)}
-            found.append(build("slot.issue", {"command": name, **place}, command.span))
-            if kind_of(command) == "transfer" and len(devices_of(command)) == 2:
-                source, destination = (IntegerAttr(device, I64) for device in devices_of(command))
-                found.append(build("slot.route", {"command": name, "source": source, "destination": destination}, command.span))
+            found.append(Issue.build(properties={"command": name, **place}, span=command.span))
+            if len(command.ends) == 2:
+                source, destination = (IntegerAttr(device, I64) for device in command.ends)
+                ends = {"command": name, "source": source, "destination": destination}
+                found.append(Route.build(properties=ends, span=command.span))
         return found
 
     def identity(self, operation: Operation) -> str:
-        return reference_of(operation, "command")
+        return (Issue.of(operation) or Route(operation)).command
 
     def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
         """One command is issued in a cycle, the first in cycle 0, none is left out, and only transfers have routes."""
-        issues = {reference_of(o, "command"): o for o in operations if o.name == "slot.issue"}
-        for cycle, command in enumerate(commands):
-            name = symbol_of(command)
+        issues = {issue.command: issue.operation for issue in Issue.each(operations)}
+        for cycle, command in enumerate(Command.each(commands)):
+            name = command.symbol
             if name not in issues:
-                yield missing("slot.issue", name)
+                yield missing(Issue.name, name)
             else:
-                yield from differing(issues[name], name, "cycle", IntegerAttr(cycle, I64))
-                yield from differing(issues[name], name, "slot", IntegerAttr(0, I64))
-        sent = {symbol_of(command): devices_of(command) for command in commands if kind_of(command) == "transfer"}
-        for route in operations:
-            name = reference_of(route, "command")
-            if route.name == "slot.route" and len(sent.get(name, ())) != 2:
-                yield superfluous(route, name)
+                yield from differing(issues[name], name, Issue.cycle.name, IntegerAttr(cycle, I64))
+                yield from differing(issues[name], name, Issue.slot.name, IntegerAttr(0, I64))
+        sent = {transfer.symbol: transfer.ends for transfer in Transfer.each(commands)}
+        for route in Route.each(operations):
+            if len(sent.get(route.command, ())) != 2:
+                yield superfluous(route.operation, route.command)
 
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """R1 every command is issued once; R2 no two in the same slot of a cycle; R3 for every dependency `t_j -> t_i`:
         `cycle(t_j) < cycle(t_i)`; R4 every transfer has one route, no other command has one; R5 a route leads to another device,
         as the transfer says.
         """
-        issues: dict[str, Operation] = {}
-        routes: dict[str, Operation] = {}
-        slots: dict[tuple[int, int], Operation] = {}
+        issues: dict[str, Issue] = {}
+        routes: dict[str, Route] = {}
+        slots: dict[tuple[int, int], Issue] = {}
         for operation in operations:
-            name = reference_of(operation, "command")
-            first = (issues if operation.name == "slot.issue" else routes).setdefault(name, operation)
-            if first is not operation:
-                what, rule = ("is issued", "R1") if operation.name == "slot.issue" else ("has a route", "R4")
-                yield Violation(rule, operation, f"@{name} {what} twice", (note("first here", first.span),))
-            elif operation.name == "slot.issue":
-                place = (number_of(operation, "cycle"), number_of(operation, "slot"))
-                other = slots.setdefault(place, operation)
-                if other is not operation:
-                    message = f"@{name} takes slot {place[1]} of cycle {place[0]}, where @{reference_of(other, 'command')} is"
-                    yield Violation("R2", operation, message, (note("issued here", other.span),))
-        for command in commands:
-            name = symbol_of(command)
+            route, issue = Route.of(operation), Issue.of(operation)
+            if route is not None:
+                first = routes.setdefault(route.command, route)
+                if first is not route:
+                    yield Violation("R4", route, f"@{route.command} has a route twice", (note("first here", first.span),))
+            if issue is None:
+                continue
+            earliest = issues.setdefault(issue.command, issue)
+            if earliest is not issue:
+                yield Violation("R1", issue, f"@{issue.command} is issued twice", (note("first here", earliest.span),))
+                continue
+            place = (issue.cycle, issue.slot)
+            other = slots.setdefault(place, issue)
+            if other is not issue:
+                message = f"@{issue.command} takes slot {place[1]} of cycle {place[0]}, where @{other.command} is"
+                yield Violation("R2", issue, message, (note("issued here", other.span),))
+        for command in Command.each(commands):
+            name = command.symbol
             if name not in issues:
                 yield Violation("R1", command, f"@{name} is never issued")
                 continue
-            cycle = number_of(issues[name], "cycle")
-            for needed in names_of(command, "after"):
-                if needed in issues and number_of(issues[needed], "cycle") >= cycle:
-                    earlier = number_of(issues[needed], "cycle")
+            cycle = issues[name].cycle
+            for needed in command.after:
+                if needed in issues and issues[needed].cycle >= cycle:
+                    earlier = issues[needed].cycle
                     message = f"@{name} is issued at cycle {cycle}, not after @{needed} (cycle {earlier}), which it needs"
                     yield Violation("R3", issues[name], message, (note("issued here", issues[needed].span),))
             yield from _routed(command, routes.get(name))
 
 
-def _routed(command: Operation, route: Operation | None) -> Iterable[Violation]:
-    name = symbol_of(command)
-    if kind_of(command) != "transfer":
+def _routed(command: Command, route: Route | None) -> Iterable[Violation]:
+    name = command.symbol
+    if not isinstance(command, Transfer):
         if route is not None:
             yield Violation("R4", route, f"@{name} is no transfer, so it has no route")
     elif route is None:
         yield Violation("R4", command, f"the transfer @{name} has no route")
     else:
-        ends = (number_of(route, "source"), number_of(route, "destination"))
-        if ends[0] == ends[1] or ends != devices_of(command):
-            expected = " to ".join(map(str, devices_of(command)))
+        ends = (route.source, route.destination)
+        if ends[0] == ends[1] or ends != command.ends:
+            expected = " to ".join(map(str, command.ends))
             yield Violation("R5", route, f"the route of @{name} leads from {ends[0]} to {ends[1]}; the transfer is from {expected}")

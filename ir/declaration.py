@@ -181,6 +181,11 @@ class OperationDeclaration:
             cls.name, list(operands), list(results), [], dict(properties or {}), list(regions), span=span, declaration=declaration
         )
 
+    def attributes(self, *parts: Property[Any]) -> dict[str, Attribute]:
+        """Those of the properties that the operation has, for another operation that has the same ones."""
+        properties = self.operation.properties
+        return {part.name: properties[part.name] for part in parts if part.name in properties}
+
     def says(self, part: Property[Any]) -> bool:
         """Whether the operation has the property: `task.says(Task.matmul)`."""
         return part.name in self.operation.properties

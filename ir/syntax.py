@@ -421,3 +421,11 @@ def strings(attribute: Attribute | None) -> tuple[str, ...]:
     if not isinstance(attribute, ArrayAttr):
         return ()
     return tuple(v.value for v in attribute.values if isinstance(v, StringAttr))
+
+
+_NAME = SymbolName()
+
+
+def symbol_of(operation: Operation) -> str:
+    """The symbol that an operation of any kind defines; empty if it defines none."""
+    return _NAME.value(operation.properties.get(_NAME.name))

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
 
 from bpir.dialects import plan as plan
-from bpir.dialects.bind import as_expr, fields_of, implementations_of
-from bpir.dialects.bp import ExprAttr, product, relations_attribute, symbol_table
+from bpir.dialects.bind import Deployment, Target, as_expr
+from bpir.dialects.bp import Assume, ExprAttr, product, relations_attribute
+from bpir.dialects.concrete import envelope as concrete
 from bpir.dialects.concrete.contract import (
     COMMAND_OF_KIND,
     IMPLEMENTED,
     aligned,
     fingerprint,
     implementation,
+    implementation_keys,
     offsets,
     plan_fingerprint,
 )
 from bpir.dialects.concrete.extension import extension_of
-from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.plan import expr_of, number_of, symbol_of, text_of
+from bpir.dialects.levels import ModuleIR, PortablePlanIR
+from bpir.dialects.plan import Buffer, Task
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
-from bpir.ir.syntax import strings
+from bpir.ir.syntax import symbol_of
 from bpir.passes import inputs
 from bpir.passes.base import Derivation, option
-from bpir.passes.distribution import build, new_module
+from bpir.passes.distribution import new_module
 
 
 @attrs.define(eq=False)
@@ -83,11 +85,12 @@ class BindTargetPass(Derivation):
         machine = inputs.target(module, self, self.kind, self.chosen_target, others)
         deployment = inputs.deployment(module, self, self.chosen_deployment, others)
         deployment.expr("devices", f"pass '{self.name}'")
-        extension = extension_of(text_of(machine.operation, "kind"))
+        kind = Target(machine.operation).kind
+        extension = extension_of(kind)
         if extension is None:
-            raise fail(f"nothing is known of targets of the kind '{text_of(machine.operation, 'kind')}'", machine.operation.span)
+            raise fail(f"nothing is known of targets of the kind '{kind}'", machine.operation.span)
         place = self.spans.get("memory", self.spans.get("devices", deployment.operation.span))
-        envelope = _Envelope(module, machine.operation, deployment.operation, place)
+        envelope = _Envelope(PortablePlanIR(module), Target(machine.operation), Deployment(deployment.operation), place)
         commands = envelope.commands()
         return new_module(
             module,
@@ -103,23 +106,25 @@ class BindTargetPass(Derivation):
 
     def _enough_devices(self, module: Operation, deployment: inputs.Binding) -> list[Operation]:
         """What is assumed of the devices: that there is one for each rank of the mesh, where that is neither proved nor refuted."""
-        table = symbol_table(module)
-        mesh = next((o for o in top_level(module) if o.name == "plan.mesh"), None)
+        plan = PortablePlanIR(module)
+        table = plan.symbols
+        mesh = next(iter(plan.meshes), None)
         devices = as_expr(deployment.fields.get("devices"))
         if mesh is None or devices is None:  # a plan that says no mesh, its gate judges
             return []
         numbers = {name: constant(value) for name, value in table.bindings.items()}
-        ranks = product(size for _, size in mesh_entries(mesh.properties.get("axes"))).substitute(numbers)
+        ranks = product(mesh.axes.values()).substitute(numbers)
         enough = Relation("greater", (devices + 1).substitute(numbers), ranks)
         decided = table.facts.greater(enough.left, ranks).proved or table.facts.at_least(ranks, enough.left).proved
-        return [] if decided else [build("bp.assume", properties={"relations": relations_attribute([enough])})]
+        return [] if decided else [Assume.build(properties={"relations": relations_attribute([enough])})]
 
     def _others(self, module: Operation) -> list[Operation]:
         """The targets and deployments of the file that an option names."""
         if self.target_file is None:
             return []
         span = self.spans.get("target_file")
-        found = [o for o in top_level(read_file(self.target_file, span)) if o.name in ("bind.target", "bind.deployment")]
+        other = ModuleIR(read_file(self.target_file, span))
+        found = [o for o in other.operations if isinstance(o.declaration, Target | Deployment)]
         if not found:
             raise fail(f"'{self.target_file}' has no bind.target and no bind.deployment", span)
         names = {symbol_of(o): o for o in top_level(module) if symbol_of(o)}
@@ -156,53 +161,50 @@ def read_file(path: str, span: Span | None) -> Operation:
 class _Envelope:
     """What every target has, for one plan, one target and one deployment."""
 
-    def __init__(self, module: Operation, machine: Operation, deployment: Operation, place: Span | None) -> None:
-        self.target, self.deployment, self.place = machine, deployment, place
-        self.tasks = [o for o in top_level(module) if o.name == "plan.task"]
-        self.planned = [o for o in top_level(module) if o.name == "plan.buffer"]
-        self.fingerprint = plan_fingerprint(top_level(module))
-        self.numbers = {name: constant(value) for name, value in symbol_table(module).bindings.items()}
-        self.devices = f"{symbol_of(deployment)}.devices"
-        self.memory = f"{symbol_of(deployment)}.memory"
+    def __init__(self, plan: PortablePlanIR, machine: Target, deployment: Deployment, place: Span | None) -> None:
+        self.plan, self.target, self.deployment, self.place = plan, machine, deployment, place
+        self.numbers = {name: constant(value) for name, value in plan.symbols.bindings.items()}
+        self.devices = f"{deployment.symbol}.devices"
+        self.memory = f"{deployment.symbol}.memory"
 
     def machine(self) -> list[Operation]:
         """What was bound to what, devices, memory. Bound numbers are put in."""
-        abi = as_expr(fields_of(self.target).get("abi"))
+        abi = as_expr(self.target.fields.get("abi"))
         header: dict[str, Attribute] = {
-            "source_fingerprint": StringAttr(self.fingerprint),
-            "target": _reference(symbol_of(self.target)),
+            "source_fingerprint": StringAttr(plan_fingerprint(self.plan.operations)),
+            "target": _reference(self.target.symbol),
             "abi": _integer(abi.integer or 0 if abi is not None else 0),
-            "target_fingerprint": StringAttr(fingerprint(self.target)),
-            "deployment": _reference(symbol_of(self.deployment)),
-            "deployment_fingerprint": StringAttr(fingerprint(self.deployment)),
+            "target_fingerprint": StringAttr(fingerprint(self.target.operation)),
+            "deployment": _reference(self.deployment.symbol),
+            "deployment_fingerprint": StringAttr(fingerprint(self.deployment.operation)),
         }
         devices: dict[str, Attribute] = {"sym_name": StringAttr(self.devices), "count": self._field("devices")}
         region: dict[str, Attribute] = {"sym_name": StringAttr(self.memory), "devices": _reference(self.devices)}
-        if "memory" in fields_of(self.deployment):
+        if "memory" in self.deployment.fields:
             region["size"] = self._field("memory")
         return [
-            build("concrete.plan", properties=header, span=self.target.span),
-            build("concrete.devices", properties=devices, span=self.place),
-            build("concrete.region", properties=region, span=self.place),
+            concrete.Plan.build(properties=header, span=self.target.span),
+            concrete.Devices.build(properties=devices, span=self.place),
+            concrete.Region.build(properties=region, span=self.place),
         ]
 
     def _field(self, name: str) -> Attribute:
-        value = as_expr(fields_of(self.deployment)[name])
+        value = as_expr(self.deployment.fields[name])
         assert value is not None
         return ExprAttr(value.substitute(self.numbers))
 
     def buffers(self) -> list[Operation]:
         """Every buffer of the plan at its offset, in the order of the plan."""
-        least = as_expr(fields_of(self.target).get("alignment"))
+        least = as_expr(self.target.fields.get("alignment"))
         target = (least.integer if least is not None else None) or 1
-        alignments = [aligned(number_of(b, "alignment"), target) for b in self.planned]
-        places = offsets([expr_of(b, "size") for b in self.planned], alignments)
+        alignments = [aligned(buffer.alignment, target) for buffer in self.plan.buffers]
+        places = offsets([buffer.size for buffer in self.plan.buffers], alignments)
         found = []
-        for buffer, alignment, offset in zip(self.planned, alignments, places, strict=True):
-            properties: dict[str, Attribute] = {name: buffer.properties[name] for name in ("sym_name", "role", "storage", "size")}
+        for buffer, alignment, offset in zip(self.plan.buffers, alignments, places, strict=True):
+            properties = buffer.attributes(Buffer.symbol, Buffer.role, Buffer.storage, Buffer.size)
             properties |= {"region": _reference(self.memory), "alignment": _integer(alignment)}
-            properties |= {"offset": ExprAttr(offset), "source": StringAttr(symbol_of(buffer))}
-            found.append(build("concrete.buffer", properties=properties, span=buffer.span))
+            properties |= {"offset": ExprAttr(offset), "source": StringAttr(buffer.symbol)}
+            found.append(concrete.Buffer.build(properties=properties, span=buffer.span))
         return found
 
     def commands(self) -> list[Operation]:
@@ -215,32 +217,28 @@ class _Envelope:
 
         found: list[Operation] = []
         missing: list[Diagnostic] = []
-        implements = implementations_of(self.target)
-        for task in self.tasks:
-            kind = COMMAND_OF_KIND[text_of(task, "kind")]
-            copied = ("sym_name", "operation", "phase", "after", "work", "matmul", "reads", "writes")
-            properties = {name: task.properties[name] for name in copied if name in task.properties}
-            properties["source"] = StringAttr(symbol_of(task))
+        copied = (Task.symbol, Task.kind_of_work, Task.phase, Task.after, Task.work, Task.matmul, Task.reads, Task.writes)
+        for task in self.plan.tasks:
+            kind = COMMAND_OF_KIND[task.kind]
+            properties = task.attributes(*copied)
+            properties["source"] = StringAttr(task.symbol)
             if kind in IMPLEMENTED:
-                reference = implementation(task, implements)
+                reference = implementation(task, self.target.implements)
                 if reference is None:
                     missing.extend(self._not_implemented(task))
                     continue
                 properties["implementation"] = StringAttr(reference)
-            if kind == "transfer":
-                properties["devices"] = task.properties["ranks"]
-            found.append(build(f"concrete.{kind}", properties=properties, span=task.span))
+            if kind == concrete.TRANSFER:
+                properties[concrete.Transfer.devices.name] = task.operation.properties[Task.ranks.name]
+            found.append(concrete.COMMANDS[kind].build(properties=properties, span=task.span))
         if missing:
             raise DiagnosticError(*missing)
         return found
 
-    def _not_implemented(self, task: Operation) -> Iterable[Diagnostic]:
-        operation = text_of(task, "operation")
-        requires: Sequence[str] = strings(task.properties.get("requires"))
-        keys = [operation, *strings(task.properties.get("alternatives")), *(requires if len(requires) == 1 else ())]
-        listed = " or ".join(dict.fromkeys(f"'{key} = ...'" for key in keys))
+    def _not_implemented(self, task: Task) -> Iterable[Diagnostic]:
+        listed = " or ".join(dict.fromkeys(f"'{key} = ...'" for key in implementation_keys(task)))
         where = note(f"add {listed} to what it implements", self.target.span)
-        yield from fail(f"the target @{symbol_of(self.target)} has no implementation of @{symbol_of(task)}", task.span, where).diagnostics
+        yield from fail(f"the target @{self.target.symbol} has no implementation of @{task.symbol}", task.span, where).diagnostics
 
 
 def _reference(name: str) -> SymbolRefAttr:

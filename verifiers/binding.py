@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
-from bpir.dialects.bind import TARGET, as_expr, fields_of, implementations_of, links_of
-from bpir.dialects.bp import product, symbol_table
-from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
+from bpir.dialects.bind import TARGET, Deployment, as_expr
+from bpir.dialects.bp import product
+from bpir.dialects.concrete.envelope import Buffer, Command, Devices, Region, Transfer
 from bpir.dialects.concrete.extension import extension_of
-from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.dist.tasks import work_of
-from bpir.dialects.plan import expr_of, names_of, number_of, numbers_of, symbol_of, text_of
+from bpir.dialects.dist.parts import Amount
+from bpir.dialects.levels import ConcretePlanIR, PortablePlanIR
+from bpir.dialects.plan import Buffer as PlanBuffer
+from bpir.dialects.plan import Task
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, constant
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.contract import (
@@ -26,8 +28,10 @@ from bpir.verifiers.contract import (
     plan_fingerprint_of,
 )
 from bpir.verifiers.dependencies import disagreeing
-from bpir.verifiers.inputs import verify_kept
+from bpir.verifiers.inputs import binding_key, verify_kept
 from bpir.verifiers.rules import Findings
+
+_Bound = TypeVar("_Bound", Buffer, Command)
 
 OPTIONS = ("devices", "memory")
 """The fields of a deployment that are options of the passes, and may be overridden."""
@@ -47,54 +51,48 @@ class Binding:
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source, self.target = source, target
-        bound = list(top_level(target))
-        named = {(o.name, symbol_of(o)): o for o in bound}
-        self.plan = next(o for o in bound if o.name == "concrete.plan")
-        self.machine = named["bind.target", reference_of(self.plan, "target")]
-        self.deployment = named["bind.deployment", reference_of(self.plan, "deployment")]
-        self.kind = text_of(self.machine, "kind")
-        self.table = symbol_table(target)
-        self.findings = Findings(f"bind-{self.kind}", self.table.facts, claims)
-        self.implements = implementations_of(self.machine)
-        self.commands = [o for o in bound if is_command(o)]
-        self.bindings = [o for o in bound if o.name == "concrete.buffer"]
-        self.operations = bound
-        self.tasks = {symbol_of(o): o for o in top_level(source) if o.name == "plan.task"}
-        self.buffers = {symbol_of(o): o for o in top_level(source) if o.name == "plan.buffer"}
+        self.portable, self.bound = PortablePlanIR(source), ConcretePlanIR(target)
+        self.plan = self.bound.plans[0]
+        self.machine = next(machine for machine in self.bound.targets if machine.symbol == self.plan.target)
+        self.deployment = next(one for one in self.bound.deployments if one.symbol == self.plan.deployment)
+        self.kind = self.machine.kind
+        self.findings = Findings(f"bind-{self.kind}", self.bound.symbols.facts, claims)
+        self.numbers = {name: constant(value) for name, value in self.bound.symbols.bindings.items()}
+        self.tasks = {task.symbol: task for task in self.portable.tasks}
+        self.buffers = {buffer.symbol: buffer for buffer in self.portable.buffers}
 
     def verify(self) -> list[Diagnostic]:
-        of_task = self._lineage("R1", "R2", "task", self.tasks, self.commands)
-        of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bindings)
-        command_names = {task: symbol_of(c) for task, c in of_task.items()}
-        buffer_names = {buffer: symbol_of(b) for buffer, b in of_buffer.items()}
+        of_task = self._lineage("R1", "R2", "task", self.tasks, self.bound.commands)
+        of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
+        command_names = {task: command.symbol for task, command in of_task.items()}
+        buffer_names = {name: buffer.symbol for name, buffer in of_buffer.items()}
         for name, command in of_task.items():
             self._command(self.tasks[name], command, buffer_names)
         self._dependencies(of_task, command_names)
         self._buffers(of_buffer)
-        self._identity(self.machine, self.deployment)
-        self._machine(self.deployment)
+        self._identity()
+        self._machine()
         self._extension()
-        written = {(o.name, symbol_of(o)) for o in top_level(self.source)}
-        chosen: dict[str, tuple[str, ...]] = {f"bind.deployment @{symbol_of(self.deployment)}": OPTIONS}
-        if ("bind.target", symbol_of(self.machine)) not in written:
-            chosen[f"bind.target @{symbol_of(self.machine)}"] = tuple(field.name for field in TARGET)
+        chosen: dict[str, tuple[str, ...]] = {binding_key(self.deployment): OPTIONS}
+        if self.machine.symbol not in {machine.symbol for machine in self.portable.targets}:
+            chosen[binding_key(self.machine)] = tuple(field.name for field in TARGET)
         verify_kept(self.findings, "R17", self.source, self.target, chosen, self._assumable())
         return self.findings.diagnostics
 
     def _lineage(
-        self, known_rule: str, once_rule: str, what: str, sources: Mapping[str, Operation], derived: Iterable[Operation]
-    ) -> dict[str, Operation]:
+        self, known_rule: str, once_rule: str, what: str, sources: Mapping[str, Task | PlanBuffer], derived: Iterable[_Bound]
+    ) -> dict[str, _Bound]:
         """What each task or buffer is bound to, in the order of the source."""
-        found: dict[str, Operation] = {}
-        for operation in derived:
-            name = text_of(operation, "source")
+        found: dict[str, _Bound] = {}
+        for one in derived:
+            name = one.source
             if name not in sources:
-                self.findings.refuse(known_rule, operation, f"@{symbol_of(operation)} comes from '{name}', which is no {what} of the plan")
+                self.findings.refuse(known_rule, one, f"@{one.symbol} comes from '{name}', which is no {what} of the plan")
             elif name in found:
                 where = note("first here", found[name].span)
-                self.findings.refuse(once_rule, operation, f"the {what} @{name} is bound twice", where)
+                self.findings.refuse(once_rule, one, f"the {what} @{name} is bound twice", where)
             else:
-                found[name] = operation
+                found[name] = one
         for name, source in sources.items():
             if name not in found:
                 self.findings.refuse(once_rule, source, f"the {what} @{name} of the plan is not bound")
@@ -102,127 +100,131 @@ class Binding:
 
     # --- commands
 
-    def _command(self, task: Operation, command: Operation, buffers: Mapping[str, str]) -> None:
-        name, there = symbol_of(command), note("the task is here", task.span)
-        wanted = COMMANDS.get(text_of(task, "kind"), "")
-        if kind_of(command) != wanted:
-            self.findings.refuse("R3", command, f"@{name} is a {kind_of(command)}; its task needs a {wanted}", there)
-        for field in ("operation", "phase"):
-            if text_of(command, field) != text_of(task, field):
-                message = f"the {field} of @{name} is '{text_of(command, field)}', its task's '{text_of(task, field)}'"
-                self.findings.refuse("R3", command, message, there)
-        for field in ("reads", "writes"):
-            self._same("R5", command, field, set(names_of(command, field)), {buffers.get(n, n) for n in names_of(task, field)}, there)
-        ours_work, theirs_work = work_of(command), work_of(task)
-        if ours_work is not None and theirs_work is not None:
-            self.findings.components("R6", command, "work", f"of @{name}", ours_work, theirs_work, there)
-        self.findings.equal("R6", command, f"'matmul' of @{name}", expr_of(command, "matmul"), expr_of(task, "matmul"), there)
+    def _command(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
+        name, there = command.symbol, note("the task is here", task.span)
+        wanted = COMMANDS.get(task.kind, "")
+        if command.kind != wanted:
+            self.findings.refuse("R3", command, f"@{name} is a {command.kind}; its task needs a {wanted}", there)
+        for field, one, other in (
+            (Command.kind_of_work, command.kind_of_work, task.kind_of_work),
+            (Command.phase, command.phase, task.phase),
+        ):
+            if one != other:
+                self.findings.refuse("R3", command, f"the {field.name} of @{name} is '{one}', its task's '{other}'", there)
+        for verb, names, of_task in (("reads", command.reads, task.reads), ("writes", command.writes, task.writes)):
+            self._same("R5", command, verb, set(names), {buffers.get(n, n) for n in of_task}, there)
+        self.findings.components("R6", command, "work", f"of @{name}", command.work, task.work, there)
+        self.findings.equal("R6", command, f"'matmul' of @{name}", command.matmul, task.matmul, there)
         self._implementation(task, command, wanted)
-        if wanted == "transfer" and kind_of(command) == "transfer":
+        if wanted == "transfer" and isinstance(command, Transfer):
             self._transfer(task, command)
 
-    def _dependencies(self, bound: Mapping[str, Operation], commands: Mapping[str, str]) -> None:
-        found = {symbol_of(command): set(names_of(command, "after")) for command in bound.values()}
-        expected = {symbol_of(c): {commands.get(n, n) for n in names_of(self.tasks[name], "after")} for name, c in bound.items()}
-        of_command = {symbol_of(command): name for name, command in bound.items()}
+    def _dependencies(self, bound: Mapping[str, Command], commands: Mapping[str, str]) -> None:
+        found = {command.symbol: set(command.after) for command in bound.values()}
+        expected = {c.symbol: {commands.get(n, n) for n in self.tasks[name].after} for name, c in bound.items()}
+        of_command = {command.symbol: name for name, command in bound.items()}
         for name in disagreeing(found, expected):
             there = note("the task is here", self.tasks[of_command[name]].span)
             self._same("R4", bound[of_command[name]], "is after", found[name], expected[name], there)
 
-    def _same(self, rule: str, command: Operation, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
+    def _same(self, rule: str, command: Command, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
         if found != expected:
             ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
-            self.findings.refuse(rule, command, f"@{symbol_of(command)} {verb} {ours}; its task {verb} {theirs}", there)
+            self.findings.refuse(rule, command, f"@{command.symbol} {verb} {ours}; its task {verb} {theirs}", there)
 
-    def _implementation(self, task: Operation, command: Operation, wanted: str) -> None:
-        expected = implementation_of(task, self.implements) if wanted in OF_THE_TARGET else None
-        found = text_of(command, "implementation") or None
+    def _implementation(self, task: Task, command: Command, wanted: str) -> None:
+        expected = implementation_of(task, self.machine.implements) if wanted in OF_THE_TARGET else None
+        found = command.by or None
         if found != expected or (wanted in OF_THE_TARGET and expected is None):
             ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
             where = note("the target is here", self.machine.span)
-            self.findings.refuse("R7", command, f"@{symbol_of(command)} has {ours}; the target gives its task {theirs}", where)
+            self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
 
-    def _transfer(self, task: Operation, command: Operation) -> None:
-        ends, ranks = devices_of(command), numbers_of(task, "ranks")
+    def _transfer(self, task: Task, command: Transfer) -> None:
+        ends, ranks = command.ends, task.ranks
         if ends != ranks:
             ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, ranks))
             where = note("the task is here", task.span)
-            self.findings.refuse("R15", command, f"@{symbol_of(command)} is between the devices {ours}, its task between {theirs}", where)
-        links = links_of(self.deployment)
-        if links is not None and len(ends) == 2 and (ends[0], ends[1]) not in links:
-            message = f"the transfer @{symbol_of(command)} has no route: no link leads from device {ends[0]} to device {ends[1]}"
+            self.findings.refuse("R15", command, f"@{command.symbol} is between the devices {ours}, its task between {theirs}", where)
+        deployment = self.deployment
+        if deployment.says(Deployment.links) and len(ends) == 2 and (ends[0], ends[1]) not in deployment.links:
+            message = f"the transfer @{command.symbol} has no route: no link leads from device {ends[0]} to device {ends[1]}"
             self.findings.refuse("R15", command, message, note("the links are here", self.deployment.span))
 
     # --- buffers
 
-    def _buffers(self, bound: Mapping[str, Operation]) -> None:
-        value = as_expr(fields_of(self.machine).get("alignment"))
+    def _buffers(self, bound: Mapping[str, Buffer]) -> None:
+        value = as_expr(self.machine.fields.get("alignment"))
         least = (value.integer if value is not None else None) or 1
-        regions = {reference_of(b, "region") for b in bound.values()}
+        regions = {buffer.region for buffer in bound.values()}
         if len(regions) > 1:
             self.findings.refuse("R9", self.plan, f"the buffers lie in {len(regions)} regions; the contract has one")
-        wanted = [alignment_of(number_of(self.buffers[name], "alignment"), least) for name in bound]
+        wanted = [alignment_of(self.buffers[name].alignment, least) for name in bound]
         offset = ZERO
         for index, ((name, buffer), alignment) in enumerate(zip(bound.items(), wanted, strict=True)):
-            source, label = self.buffers[name], symbol_of(buffer)
+            source, label = self.buffers[name], buffer.symbol
             there = note("the buffer of the plan is here", source.span)
-            for field in ("role", "storage"):
-                if text_of(buffer, field) != text_of(source, field):
-                    message = f"@{label} is {text_of(buffer, field)}, in the plan {text_of(source, field)}"
-                    self.findings.refuse("R9", buffer, message, there)
-            sizes = (expr_of(buffer, "size"), expr_of(source, "size"))
-            self.findings.large_enough("R10", buffer, f"the size of @{label}", *sizes, there)
-            if number_of(buffer, "alignment") != alignment:
-                message = f"the alignment of @{label} is {number_of(buffer, 'alignment')}; the contract gives max(16, r) = {alignment}"
+            for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
+                if ours != theirs:
+                    self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
+            self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
+            if buffer.alignment != alignment:
+                message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
                 self.findings.refuse("R11", buffer, message, there)
-            self.findings.equal("R12", buffer, f"the offset of @{label}", expr_of(buffer, "offset"), offset, there)
+            self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
             if index + 1 < len(wanted):
-                offset = next_offset(offset, expr_of(buffer, "size"), alignment, wanted[index + 1])
+                offset = next_offset(offset, buffer.size, alignment, wanted[index + 1])
 
     # --- machine
 
-    def _identity(self, machine: Operation, deployment: Operation) -> None:
-        abi = as_expr(fields_of(machine).get("abi"))
-        if abi is None or abi.integer != number_of(self.plan, "abi"):
+    def _identity(self) -> None:
+        machine, plan = self.machine, self.plan
+        abi = as_expr(machine.fields.get("abi"))
+        if abi is None or abi.integer != plan.abi:
             stated = abi.text if abi is not None else "none"
             where = note("the target is here", machine.span)
-            message = f"the plan is bound to ABI revision {number_of(self.plan, 'abi')} of @{symbol_of(machine)}, which has {stated}"
+            message = f"the plan is bound to ABI revision {plan.abi} of @{machine.symbol}, which has {stated}"
             self.findings.refuse("R8", self.plan, message, where)
-        for what, expected, place in (
-            ("source", plan_fingerprint_of(top_level(self.source)), next(iter(self.tasks.values()), None)),
-            ("target", fingerprint_of(machine), machine),
-            ("deployment", fingerprint_of(deployment), deployment),
+        first = self.portable.tasks[0].span if self.portable.tasks else None
+        for what, found, expected, place in (
+            ("source", plan.source_fingerprint, plan_fingerprint_of(self.portable.operations), first),
+            ("target", plan.target_fingerprint, fingerprint_of(machine.operation), machine.span),
+            ("deployment", plan.deployment_fingerprint, fingerprint_of(self.deployment.operation), self.deployment.span),
         ):
-            found = text_of(self.plan, f"{what}_fingerprint")
             if found != expected:
                 message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
-                self.findings.refuse("R13", self.plan, message, note("what it is of stands here", place.span if place else None))
+                self.findings.refuse("R13", self.plan, message, note("what it is of stands here", place))
 
-    def _machine(self, deployment: Operation) -> None:
-        numbers = {name: constant(value) for name, value in self.table.bindings.items()}
-        fields = fields_of(deployment)
-        there = note("the deployment is here", deployment.span)
-        for kind, field, name in (("concrete.devices", "count", "devices"), ("concrete.region", "size", "memory")):
-            found = [o for o in self.operations if o.name == kind]
-            if len(found) != 1:
-                self.findings.refuse("R14", self.plan, f"a plan has one {kind}, found {len(found)}", there)
-                continue
-            value = as_expr(fields.get(name))
-            ours = expr_of(found[0], field) if field in found[0].properties else None
-            if ours is None or value is None:
-                if ours is not value:
-                    texts = [e.text if e is not None else "left open" for e in (ours, value)]
-                    message = f"the {field} of @{symbol_of(found[0])} is {texts[0]}, '{name}' of the deployment {texts[1]}"
-                    self.findings.refuse("R14", found[0], message, there)
-            else:
-                self.findings.equal("R14", found[0], f"the {field} of @{symbol_of(found[0])}", ours, value.substitute(numbers), there)
-        self._ranks(as_expr(fields.get("devices")), numbers, there)
+    def _machine(self) -> None:
+        there = note("the deployment is here", self.deployment.span)
+        if len(self.bound.devices) == 1:
+            (devices,) = self.bound.devices
+            self._states(devices, Devices.count, devices.count, "devices", there)
+        else:
+            self.findings.refuse("R14", self.plan, f"a plan has one {Devices.name}, found {len(self.bound.devices)}", there)
+        if len(self.bound.regions) == 1:
+            (region,) = self.bound.regions
+            self._states(region, Region.size, region.size, "memory", there)
+        else:
+            self.findings.refuse("R14", self.plan, f"a plan has one {Region.name}, found {len(self.bound.regions)}", there)
+        self._ranks(as_expr(self.deployment.fields.get("devices")), there)
 
-    def _ranks(self, devices: Expr | None, numbers: Mapping[str, Expr], there: Diagnostic) -> None:
+    def _states(self, holder: Devices | Region, part: Amount, size: Expr, field: str, there: Diagnostic) -> None:
+        """What the plan says of its machine is what the field of the deployment says, with numbers for symbols."""
+        value = as_expr(self.deployment.fields.get(field))
+        ours = size if holder.says(part) else None
+        what = f"the {part.name} of @{holder.symbol}"
+        if ours is not None and value is not None:
+            self.findings.equal("R14", holder, what, ours, value.substitute(self.numbers), there)
+        elif ours is not value:
+            texts = [expr.text if expr is not None else "left open" for expr in (ours, value)]
+            self.findings.refuse("R14", holder, f"{what} is {texts[0]}, '{field}' of the deployment {texts[1]}", there)
+
+    def _ranks(self, devices: Expr | None, there: Diagnostic) -> None:
         """Refuse a deployment unless it is proved to have a device for each rank of the mesh that the plan is under."""
         ranks = self._mesh_ranks()
         if ranks is None:
-            if any(o.name == "bind.strategy" or text_of(o, "kind") == "collective" for o in top_level(self.source)):
+            if self.portable.strategies or any(task.kind == "collective" for task in self.portable.tasks):
                 message = "the plan does not name its mesh (plan.mesh), so how many devices it needs can't be told"
                 self.findings.refuse("R14", self.plan, message, there)
             return
@@ -230,28 +232,28 @@ class Binding:
             return
         enough = Statement(devices + 1, ">", ranks)
         verdict = enough.decide(self.findings.facts)
-        needed, there_are = (expr.substitute(numbers).text for expr in (ranks, devices))
+        needed, there_are = (expr.substitute(self.numbers).text for expr in (ranks, devices))
         how = "" if verdict.refuted else "; that these are enough can't be decided (unknown is not success): record it with bp.assume"
         message = f"the strategy needs {needed} devices, the deployment has {there_are}{how}"
         self.findings.claim("R14", self.plan, message, "the number of devices", enough, verdict, there)
 
     def _mesh_ranks(self) -> Expr | None:
         """The ranks of the mesh that the plan names; None if it names none."""
-        mesh = next((o for o in top_level(self.source) if o.name == "plan.mesh"), None)
-        return None if mesh is None else product(size for _, size in mesh_entries(mesh.properties.get("axes")))
+        mesh = next(iter(self.portable.meshes), None)
+        return None if mesh is None else product(mesh.axes.values())
 
     def _assumable(self) -> set[Relation]:
         """What the derivation may assume: that there are as many devices as ranks."""
-        devices, ranks = as_expr(fields_of(self.deployment).get("devices")), self._mesh_ranks()
+        devices, ranks = as_expr(self.deployment.fields.get("devices")), self._mesh_ranks()
         if devices is None or ranks is None:
             return set()
-        numbers = {name: constant(value) for name, value in self.table.bindings.items()}
-        return {Relation("greater", (devices + 1).substitute(numbers), ranks.substitute(numbers))}
+        return {Relation("greater", (devices + 1).substitute(self.numbers), ranks.substitute(self.numbers))}
 
     def _extension(self) -> None:
         """Whether what the target's dialect says is the canonical construction."""
         extension = extension_of(self.kind)
         if extension is not None:
-            own = [o for o in self.operations if o.name.partition(".")[0] == self.kind]
-            for deviation in extension.deviations(self.commands, own):
+            own = [o for o in self.bound.operations if o.dialect == self.kind]
+            commands = [command.operation for command in self.bound.commands]
+            for deviation in extension.deviations(commands, own):
                 self.findings.refuse("R16", deviation.operation or self.plan, deviation.message)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from bpir.dialects.plan import expr_of, symbol_of
+from bpir.dialects.concrete.envelope import Buffer, Region
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.expression_intervals import Interval, interval
-from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.verifiers.rules import Findings
 
 _LARGEST = 4  # buffers that a diagnostic names
 
 
-def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequence[Operation]) -> None:
+def verify_capacity(findings: Findings, rule: str, region: Region, held: Sequence[Buffer]) -> None:
     """Refuse a region unless the end of its last buffer is proved to be within its size. Buffers are in the order of their offsets.
 
     A region without a size claims nothing.
     """
-    if "size" not in region.properties or not held:
+    if not region.says(Region.size) or not held:
         return
-    size, end = expr_of(region, "size"), expr_of(held[-1], "offset") + expr_of(held[-1], "size")
+    size, end = region.size, held[-1].offset + held[-1].size
     if findings.facts.at_least(size, end).proved:
         return
     limits = _limits(findings.facts)
@@ -32,7 +31,7 @@ def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequ
         return
     numbers = {name: constant(value) for name, value in findings.facts.bindings.items()}
     excess = (end - size).substitute(numbers)
-    what = f"the buffers in @{symbol_of(region)}"
+    what = f"the buffers in @{region.symbol}"
     if excess.integer is not None or findings.facts.greater(end, size).proved:
         needed, there = end.substitute(numbers).text, size.substitute(numbers).text
         message = f"{what} do not fit: they need {needed} bytes, there are {there}, {excess.text} too few"
@@ -43,8 +42,8 @@ def verify_capacity(findings: Findings, rule: str, region: Operation, held: Sequ
     free = ", ".join(names)
     message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
     help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
-    open_sizes = [b for b in held if expr_of(b, "size").substitute(numbers).constant is None]
-    where = ", ".join(f"@{symbol_of(b)}" for b in open_sizes)
+    open_sizes = [b for b in held if b.size.substitute(numbers).constant is None]
+    where = ", ".join(f"@{b.symbol}" for b in open_sizes)
     places = [note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []
     findings.refuse(rule, region, message, help, *places, undecided=True)
 
@@ -69,15 +68,15 @@ def _limits(facts: Facts) -> dict[str, Interval]:
     return found
 
 
-def _largest(held: Sequence[Operation], numbers: dict[str, Expr]) -> list[Diagnostic]:
+def _largest(held: Sequence[Buffer], numbers: dict[str, Expr]) -> list[Diagnostic]:
     """The buffers that take the most, where their sizes are numbers."""
-    sizes = [(expr_of(b, "size").substitute(numbers).integer, b) for b in held]
+    sizes = [(b.size.substitute(numbers).integer, b) for b in held]
     known = sorted(((size, b) for size, b in sizes if size is not None), key=lambda pair: -pair[0])
-    return [note(f"@{symbol_of(buffer)} takes {size} bytes", buffer.span) for size, buffer in known[:_LARGEST]]
+    return [note(f"@{buffer.symbol} takes {size} bytes", buffer.span) for size, buffer in known[:_LARGEST]]
 
 
-def _first_beyond(findings: Findings, held: Sequence[Operation], size: Expr) -> list[Diagnostic]:
+def _first_beyond(findings: Findings, held: Sequence[Buffer], size: Expr) -> list[Diagnostic]:
     for buffer in held:
-        if findings.facts.greater(expr_of(buffer, "offset") + expr_of(buffer, "size"), size).proved:
-            return [note(f"@{symbol_of(buffer)} is the first that ends beyond it", buffer.span)]
+        if findings.facts.greater(buffer.offset + buffer.size, size).proved:
+            return [note(f"@{buffer.symbol} is the first that ends beyond it", buffer.span)]
     return []

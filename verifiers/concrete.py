@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bpir.dialects.bp import symbol_table
-from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
+from bpir.dialects.bind import Target
+from bpir.dialects.concrete.envelope import Buffer, Devices, Plan, Transfer
 from bpir.dialects.concrete.extension import extension_of
-from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
+from bpir.dialects.levels import ConcretePlanIR
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
-from bpir.ir.dialect import dialect_of
+from bpir.ir.dialect import dialect_of, is_input
 from bpir.ir.expression import Expr, constant
-from bpir.ir.operation import Operation, top_level
-from bpir.ir.syntax import references
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import references, symbol_of
 from bpir.verifiers.capacity import verify_capacity
 from bpir.verifiers.contract import least_multiple
 from bpir.verifiers.rules import Findings
@@ -45,17 +45,17 @@ def verify(module: Operation) -> list[Diagnostic]:
 
 class _Structure:
     def __init__(self, module: Operation) -> None:
-        self.module = module
-        self.facts = symbol_table(module).facts
+        self.ir = ConcretePlanIR(module)
+        self.facts = self.ir.symbols.facts
         self.findings = Findings("concrete", self.facts)
-        self.operations = list(top_level(module))
-        self.commands = [o for o in self.operations if is_command(o)]
-        self.named = {symbol_of(o): o for o in self.operations if symbol_of(o)}
+        self.operations = self.ir.operations
+        self.commands = self.ir.commands
+        self.named = {name: o for o in self.operations if (name := symbol_of(o))}
 
     def verify(self) -> list[Diagnostic]:
-        plans = [o for o in self.operations if o.name == "concrete.plan"]
+        plans = self.ir.plans
         if len(plans) != 1:
-            place = plans[1] if plans else next((o for o in self.operations if not o.name.startswith(("bp.", "bind."))), None)
+            place = plans[1] if plans else next((o for o in self.operations if not is_input(o.name)), None)
             self.findings.refuse("R1", place, f"a concrete module has one concrete.plan, found {len(plans)}")
             return self.findings.diagnostics
         kind = self._kind(plans[0])
@@ -67,21 +67,21 @@ class _Structure:
         self._layout()
         return self.findings.diagnostics + self._target(kind)
 
-    def _kind(self, plan: Operation) -> str:
+    def _kind(self, plan: Plan) -> str:
         """The kind of the target; empty, and a finding, if nothing extends the envelope for it."""
-        target = self.named.get(reference_of(plan, "target"))
+        target = Target.of(self.named.get(plan.target))
         if target is None:
             return ""
-        kind = text_of(target, "kind")
+        kind = target.kind
         if extension_of(kind) is None:
             self.findings.refuse("R8", target, f"nothing is known of targets of the kind '{kind}'")
         return kind
 
     def _references(self, kind: str) -> None:
         known_as = {what: {name for name, o in self.named.items() if o.name == what} for what in _SYMBOLS.values()}
-        known_as["command"] = {symbol_of(c) for c in self.commands}
+        known_as["command"] = {command.symbol for command in self.commands}
         for operation in self.operations:
-            dialect = operation.name.partition(".")[0]
+            dialect = operation.dialect
             ours = dialect_of(operation.name)
             if ours is not None and ours.is_input:
                 continue
@@ -91,80 +91,76 @@ class _Structure:
                 continue
             for name, attribute in operation.properties.items():
                 if isinstance(attribute, SymbolRefAttr):
-                    used: tuple[str, ...] = (attribute.root,)
+                    used: tuple[str, ...] = (attribute.name,)
                 elif isinstance(attribute, ArrayAttr):
                     used = references(attribute)
                 else:
                     continue
-                what = _SYMBOLS.get(name, "command") if dialect == "concrete" else "command"
+                what = _SYMBOLS.get(name, "command") if dialect == self.ir.level else "command"
                 known = known_as[what]
                 once = set(used)
                 for symbol in used if not once <= known else ():
                     if symbol not in known:
                         self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
-                if len(once) != len(used) and dialect == "concrete":
+                if len(once) != len(used) and dialect == self.ir.level:
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
 
     def _order(self) -> None:
-        place = {symbol_of(c): index for index, c in enumerate(self.commands)}
+        place = {command.symbol: index for index, command in enumerate(self.commands)}
         for command in self.commands:
-            for name in names_of(command, "after"):
-                if place[name] >= place[symbol_of(command)]:
+            for name in command.after:
+                if place[name] >= place[command.symbol]:
                     where = note("it stands here", self.commands[place[name]].span)
-                    self.findings.refuse("R2", command, f"@{symbol_of(command)} does not stand after @{name}, which it needs", where)
+                    self.findings.refuse("R2", command, f"@{command.symbol} does not stand after @{name}, which it needs", where)
 
     def _transfers(self) -> None:
-        devices = next((o for o in self.operations if o.name == "concrete.devices"), None)
-        for command in self.commands:
-            if kind_of(command) != "transfer":
-                continue
-            ends = devices_of(command)
+        devices = next(iter(self.ir.devices), None)
+        for command in Transfer.each(self.operations):
+            ends = command.ends
             if len(ends) != 2 or ends[0] == ends[1]:
                 found = ", ".join(map(str, ends)) or "none"
-                self.findings.refuse("R6", command, f"the transfer @{symbol_of(command)} needs two devices; it has {found}")
+                self.findings.refuse("R6", command, f"the transfer @{command.symbol} needs two devices; it has {found}")
             elif devices is None:
-                self.findings.refuse("R6", command, f"the transfer @{symbol_of(command)} needs two devices; the plan has none")
+                self.findings.refuse("R6", command, f"the transfer @{command.symbol} needs two devices; the plan has none")
             else:
                 self._enough(command, devices, max(ends) + 1)
 
-    def _enough(self, transfer: Operation, devices: Operation, needed: int) -> None:
+    def _enough(self, transfer: Transfer, devices: Devices, needed: int) -> None:
         """There are as many devices as the transfer needs."""
-        count = expr_of(devices, "count")
+        count = devices.count
         verdict = self.facts.at_least(count, constant(needed))
         if not verdict.proved:
             how = f"there are {count.text}" if verdict.refuted else f"that {count.text} are enough can't be decided"
             where = note("the devices are here", devices.span)
-            message = f"the transfer @{symbol_of(transfer)} needs {needed} devices, {how}"
+            message = f"the transfer @{transfer.symbol} needs {needed} devices, {how}"
             self.findings.refuse("R6", transfer, message, where, undecided=not verdict.refuted)
 
     # --- layout
 
     def _layout(self) -> None:
-        for region in self.operations:
-            if region.name == "concrete.region":
-                held = [o for o in self.operations if o.name == "concrete.buffer" and reference_of(o, "region") == symbol_of(region)]
-                before = len(self.findings.diagnostics)
-                for buffer in held:
-                    self._aligned(buffer)
-                self._disjoint(held)
-                if len(self.findings.diagnostics) == before:
-                    verify_capacity(self.findings, "R5", region, held)
+        for region in self.ir.regions:
+            held = [buffer for buffer in self.ir.buffers if buffer.region == region.symbol]
+            before = len(self.findings.diagnostics)
+            for buffer in held:
+                self._aligned(buffer)
+            self._disjoint(held)
+            if len(self.findings.diagnostics) == before:
+                verify_capacity(self.findings, "R5", region, held)
 
-    def _aligned(self, buffer: Operation) -> None:
-        alignment = number_of(buffer, "alignment")
-        offset = expr_of(buffer, "offset")
+    def _aligned(self, buffer: Buffer) -> None:
+        alignment, offset = buffer.alignment, buffer.offset
         verdict = self.facts.divides(constant(alignment), offset)
         if not verdict.proved:
             how = "is not" if verdict.refuted else "can't be decided to be"
             self.findings.refuse(
                 "R3",
                 buffer,
-                f"the offset of @{symbol_of(buffer)} {how} a multiple of {alignment}: {offset.text}",
+                f"the offset of @{buffer.symbol} {how} a multiple of {alignment}: {offset.text}",
                 note(verdict.text),
                 undecided=not verdict.refuted,
             )
 
-    def _disjoint(self, held: Sequence[Operation]) -> None:
+    def _disjoint(self, held: Sequence[Buffer]) -> None:
         """Each buffer begins where the one before ends, or later; the first not below 0. No size is negative (bp.R5).
 
         An offset that is an end rounded up to a multiple is not below that end; others are compared. A layer's sizes and distances come
@@ -172,19 +168,19 @@ class _Structure:
         """
         apart: set[tuple[Expr, Expr]] = set()
         for index, buffer in enumerate(held):
-            offset = expr_of(buffer, "offset")
+            offset = buffer.offset
             known = len(self.findings.diagnostics)
             if index == 0:
-                self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, constant(0))
+                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, constant(0))
                 continue
             before = held[index - 1]
-            begin, taken = expr_of(before, "offset"), expr_of(before, "size")
+            begin, taken = before.offset, before.size
             pair = (offset - begin, taken)
             end = begin + taken
-            aligned = number_of(buffer, "alignment")
+            aligned = buffer.alignment
             if pair not in apart and not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
-                where = note(f"@{symbol_of(before)} ends at {end.text}", before.span)
-                self.findings.at_least("R4", buffer, f"the offset of @{symbol_of(buffer)}", offset, end, where)
+                where = note(f"@{before.symbol} ends at {end.text}", before.span)
+                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, end, where)
             if len(self.findings.diagnostics) == known:
                 apart.add(pair)
 
@@ -195,7 +191,7 @@ class _Structure:
         if extension is None:
             return []
         findings = Findings(kind, self.facts)
-        own = [o for o in self.operations if o.name.partition(".")[0] == kind]
-        for violation in extension.violations(self.commands, own):
+        own = [o for o in self.operations if o.dialect == kind]
+        for violation in extension.violations([command.operation for command in self.commands], own):
             findings.refuse(violation.rule, violation.operation, violation.message, *violation.notes)
         return findings.diagnostics

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import Symbolic
-from bpir.dialects.plan import text_of
+from bpir.dialects.plan import Buffer, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, dictionary
 from bpir.ir.expression import Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import references, strings
+from bpir.ir.syntax import references
 
 COMMANDS = {"compute": "launch", "collective": "collective", "transfer": "transfer", "barrier": "barrier", "host": "host_call"}
 """The kind of command that each kind of task is bound to."""
@@ -21,10 +21,10 @@ COMMANDS = {"compute": "launch", "collective": "collective", "transfer": "transf
 OF_THE_TARGET = ("launch", "collective", "host_call")
 """The commands that an implementation of the target runs; the others have none."""
 
-_LEFT_OUT = ("live", "producers", "consumers")
+_LEFT_OUT = tuple(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers))
 """What the fingerprint of a plan leaves out: the order of the tasks gives the one, the tasks say the others."""
 
-_IN_ORDER = ("ranks", "alternatives")
+_IN_ORDER = (Task.ranks.name, Task.alternatives.name)
 """The lists in which the order says something."""
 
 
@@ -48,15 +48,14 @@ def next_offset(offset: Expr, size: Expr, before: int, alignment: int) -> Expr:
     return least_multiple(offset + size, alignment)
 
 
-def implementation_of(task: Operation, implements: Mapping[str, str]) -> str | None:
+def implementation_of(task: Task, implements: Mapping[str, str]) -> str | None:
     """What of the target runs a task: what it has for the operation; else for the first alternative that it knows; else for the only
     capability.
     """
-    needed = strings(task.properties.get("requires"))
-    for key in (text_of(task, "operation"), *strings(task.properties.get("alternatives"))):
+    for key in (task.kind_of_work, *task.alternatives):
         if key in implements:
             return implements[key]
-    return implements.get(needed[0]) if len(needed) == 1 else None
+    return implements.get(task.requires[0]) if len(task.requires) == 1 else None
 
 
 def fingerprint_of(operation: Operation) -> str:
@@ -70,7 +69,7 @@ def plan_fingerprint_of(operations: Iterable[Operation]) -> str:
     known: dict[tuple[object, ...], str] = {}
     texts = []
     for operation in operations:
-        if operation.name in ("plan.buffer", "plan.task"):
+        if isinstance(operation.declaration, Buffer | Task):
             key = (operation.name, *operation.properties.items())
             if key not in known:
                 lines = [_line(name, value) for name, value in sorted(operation.properties.items()) if name not in _LEFT_OUT]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bpir.dialects.bind import Binding, field_text, fields_of
+from bpir.dialects.bind import Binding, Deployment, Target, field_text, fields_of
 from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
+from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
@@ -30,70 +30,73 @@ def verify_kept(
     """
     verify_declared(findings, rule, source, target, assumable)
     written, kept = _bindings(source), _bindings(target)
-    for name, operation in written.items():
+    for name, binding in written.items():
         if name not in kept:
-            findings.refuse(rule, operation, f"'{name}' of the source is missing in the target")
+            findings.refuse(rule, binding, f"'{name}' of the source is missing in the target")
     options = overridable or {}
-    for name, operation in kept.items():
+    for name, binding in kept.items():
         before = written.get(name)
         if before is None and name not in options:
-            findings.refuse(rule, operation, f"'{name}' is not in the source")
+            findings.refuse(rule, binding, f"'{name}' is not in the source")
             continue
-        if before is not None and _differs(before, operation, name in options):
-            findings.refuse(rule, operation, f"'{name}' differs from the source", note("it stands here in the source", before.span))
+        if before is not None and _differs(before, binding, name in options):
+            findings.refuse(rule, binding, f"'{name}' differs from the source", note("it stands here in the source", before.span))
             continue
-        for field, _ in _changed(before, operation):
+        for field, _ in _changed(before, binding):
             if field not in options[name]:
                 known = note(f"the options are {', '.join(options[name])}")
-                findings.refuse(rule, operation, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
-        findings.overridden.extend(_overridden(before, operation))
+                findings.refuse(rule, binding, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
+        findings.overridden.extend(_overridden(before, binding))
 
 
-def _bindings(module: Operation) -> dict[str, Operation]:
+def _bindings(module: Operation) -> dict[str, Binding]:
     """The bindings of a module by `kind @name`."""
-    return {f"{o.name} @{symbol_of(o)}": o for o in top_level(module) if o.name.startswith("bind.")}
+    return {binding_key(binding): binding for binding in Binding.each(top_level(module))}
 
 
-def _differs(before: Operation, now: Operation, overridable: bool) -> bool:
+def binding_key(binding: Binding) -> str:
+    """`bind.strategy @tp`: how a message names a binding."""
+    return f"{binding.name} @{binding.symbol}"
+
+
+def _differs(before: Binding, now: Binding, overridable: bool) -> bool:
     """Whether something else than fields that may be overridden differs, or a field is lost: its default may be written instead."""
     if _others(before) != _others(now):
         return True
-    lost = effective_fields(before).keys() - fields_of(now).keys()
+    lost = effective_fields(before).keys() - now.fields.keys()
     return bool(lost) or (not overridable and next(_changed(before, now), None) is not None)
 
 
-def _others(binding: Operation) -> dict[str, object]:
+def _others(binding: Binding) -> dict[str, object]:
     """What a binding says besides its fields; of links the order says nothing."""
-    said: dict[str, object] = {name: value for name, value in binding.properties.items() if name != "fields"}
-    links = said.get("links")
-    if isinstance(links, ArrayAttr):
-        said["links"] = frozenset(links.values)
+    said: dict[str, object] = {name: value for name, value in binding.operation.properties.items() if name != type(binding).fields.name}
+    if isinstance(binding, Deployment) and binding.says(Deployment.links):
+        said[Deployment.links.name] = frozenset(binding.links)
     return said
 
 
-def effective_fields(binding: Operation) -> dict[str, Attribute]:
+def effective_fields(binding: Binding) -> dict[str, Attribute]:
     """The fields of a binding that say more than their defaults, in the order of their table."""
-    fields, declaration = fields_of(binding), binding.declaration
-    table = declaration.table if isinstance(declaration, Binding) else ()
-    return {f.name: fields[f.name] for f in table if f.name in fields and field_text(fields[f.name]) != f.default}
+    fields = binding.fields
+    return {f.name: fields[f.name] for f in binding.table if f.name in fields and field_text(fields[f.name]) != f.default}
 
 
-def _changed(before: Operation | None, now: Operation) -> Iterator[tuple[str, Attribute]]:
+def _changed(before: Binding | None, now: Binding) -> Iterator[tuple[str, Attribute]]:
     """The fields whose value is not that of the source."""
     then = effective_fields(before) if before is not None else {}
     found = effective_fields(now)
     for field, value in found.items():
         if then.get(field) is not value:
             yield field, value
-    for field, value in fields_of(now).items():  # its default, where the source says otherwise
+    for field, value in now.fields.items():  # its default, where the source says otherwise
         if field in then and field not in found:
             yield field, value
 
 
-def _overridden(before: Operation | None, now: Operation) -> Iterator[str]:
+def _overridden(before: Binding | None, now: Binding) -> Iterator[str]:
     """What an answer says of a binding under which the target was made, and the source does not say it: `context = 7`."""
-    if before is None and now.name == "bind.target":
-        yield f"target = @{symbol_of(now)}"  # another file's, with all that it implements
+    if before is None and isinstance(now, Target):
+        yield f"target = @{now.symbol}"  # another file's, with all that it implements
     else:
         yield from (f"{field} = {field_text(value)}" for field, value in _changed(before, now))
 

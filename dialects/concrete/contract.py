@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from bpir.dialects.bp import Symbolic
-from bpir.dialects.plan import text_of
+from bpir.dialects.plan import Buffer, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
 from bpir.ir.expression import ZERO, Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import references, strings
+from bpir.ir.syntax import references
 
 COMMAND_OF_KIND = {
     "compute": "launch",
@@ -66,13 +66,16 @@ def rounded_up(value: Expr, alignment: int) -> Expr:
     return ceildiv(value, alignment) * alignment
 
 
-def implementation(task: Operation, implements: Mapping[str, str]) -> str | None:
+def implementation(task: Task, implements: Mapping[str, str]) -> str | None:
     """The implementation of a task: that of its operation, of the first of its alternatives, or of its only capability; None if there
     is none.
     """
-    requires = strings(task.properties.get("requires"))
-    keys = [text_of(task, "operation"), *strings(task.properties.get("alternatives")), *(requires if len(requires) == 1 else ())]
-    return next((implements[key] for key in keys if key in implements), None)
+    return next((implements[key] for key in implementation_keys(task) if key in implements), None)
+
+
+def implementation_keys(task: Task) -> list[str]:
+    """Under what a target may have an implementation of the task, in order of preference."""
+    return [task.kind_of_work, *task.alternatives, *(task.requires if len(task.requires) == 1 else ())]
 
 
 def fingerprint(operation: Operation) -> str:
@@ -87,11 +90,11 @@ def plan_fingerprint(operations: Iterable[Operation]) -> str:
     plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
     rules compare them one by one.
     """
-    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in operations if o.name in ("plan.task", "plan.buffer")))
+    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in operations if isinstance(o.declaration, Task | Buffer)))
 
 
-_SAID_ELSEWHERE = frozenset(("live", "producers", "consumers"))
-_ORDERED = frozenset(("ranks", "alternatives"))  # lists in which the order says something
+_SAID_ELSEWHERE = frozenset(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers))
+_ORDERED = frozenset((Task.ranks.name, Task.alternatives.name))  # lists in which the order says something
 
 
 @cache

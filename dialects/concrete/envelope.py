@@ -200,6 +200,13 @@ class HostCall(Implemented):
     syntax = _command(_BY)
 
 
+TRANSFER = "transfer"
+"""The kind of command that moves bytes between devices."""
+
+COMMANDS: dict[str, type[Command]] = {cls.name.partition(".")[2]: cls for cls in (Launch, Collective, Transfer, Barrier, HostCall)}
+"""The command of each kind."""
+
+
 def is_command(operation: Operation) -> bool:
     return isinstance(operation.declaration, Command)
 

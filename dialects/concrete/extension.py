@@ -13,7 +13,7 @@ import attrs
 
 from bpir import dialects
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import Diagnostic, Span
 from bpir.ir.operation import Operation
 
@@ -23,7 +23,7 @@ class Violation:
     """What breaks a rule of a target: the number of the rule (`R1`), where, what, and notes."""
 
     rule: str
-    operation: Operation
+    operation: Place
     message: str
     notes: tuple[Diagnostic, ...] = ()
 
