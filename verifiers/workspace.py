@@ -1,7 +1,7 @@
 """How many bytes of a block's values are alive in its workspace at each task, for `plan-inference.R9`.
 
 A value lives from the task that writes it to the last one that reads it. Tasks that the plan lets run at once are taken for running as
-long as any of them. A result does not count beside an operand that it may be written over: one that has as many bytes, that nobody reads
+long as any of them, as far as what they read and what reads them lets them. A result does not count beside an operand that it may be written over: one that has as many bytes, that nobody reads
 later, and that the operation declares (`in_place`).
 """
 
@@ -54,13 +54,22 @@ def alive(
 
 
 def _spans(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) -> dict[dist.Task, Span]:
-    """Between which places of the text each task may run."""
+    """Between which places of the text each task may run: not after what reads its results, nor before what it reads."""
     spans = {task: (place, place) for place, task in enumerate(tasks)}
     for group in groups:
         begin = min(spans[task][0] for task in group)
         end = max(spans[task][1] for task in group)
         for task in group:
             spans[task] = (begin, end)
+    writers = {value: task for task in tasks for value in task.operation.results}
+    needed = {task: [writers[value] for value in task.operation.operands if value in writers] for task in tasks}
+    for task in tasks:
+        begin, end = spans[task]
+        spans[task] = (max((begin, *(spans[other][0] + 1 for other in needed[task]))), end)
+    for task in reversed(tasks):
+        for other in needed[task]:
+            begin, end = spans[other]
+            spans[other] = (begin, min(end, spans[task][1] - 1))
     return spans
 
 
