@@ -1,8 +1,8 @@
 """How many bytes of a block's values are alive in its workspace at each task, for `plan-inference.R9`.
 
 A value lives from the task that writes it to the last one that reads it. Tasks that the plan lets run at once are taken for running as
-long as any of them, as far as what they read and what reads them lets them. A result does not count beside an operand that it may be written over: one that has as many bytes, that nobody reads
-later, and that the operation declares (`in_place`).
+long as any of them, as far as what they read and what reads them lets them. A result does not count beside an operand that it may be
+written over: one that has as many bytes, that nobody reads later, and that the operation declares (`in_place`).
 """
 
 from __future__ import annotations
