@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, tee
 from operator import ge, gt
 from typing import Any
 
@@ -139,7 +139,7 @@ class Facts:
             return proved("normal form", under)
         if has_nodes(left, right):
             left, right = self._simplified(left), self._simplified(right)
-            if left is right or self._by_floors(left) is self._by_floors(right):
+            if left is right or _if_possible(by_floors, left) is _if_possible(by_floors, right):
                 return proved("normal form", under)
         false_at: Callable[[Mapping[str, int]], bool] = lambda values: a.evaluate(values) != b.evaluate(values)  # noqa: E731
         witness = self._near_witness(false_at, a, b)
@@ -223,7 +223,7 @@ class Facts:
     def _never_negative(self, difference: Expr, strict: bool) -> bool:
         """Whether the proofs of an order that are more work than signs show it."""
         difference = self._simplified(difference)
-        by_bounds = dict.fromkeys((difference, self._by_floors(difference)))
+        by_bounds = dict.fromkeys((difference, _if_possible(by_floors, difference)))
         by_refutation = dict.fromkeys((_without_excess(difference), difference))
         return any(_shows(partial(is_nonnegative, self._system, form, strict)) for form in by_bounds) or any(
             _shows(partial(is_nonnegative_by_refutation, self._system, form, strict)) for form in by_refutation
@@ -247,30 +247,18 @@ class Facts:
         return left, right, system.used([*a.symbols, *b.symbols])
 
     def _simplified(self, expr: Expr) -> Expr:
-        try:
-            with limited(_PROOF):
-                return simplify(self._system, expr)
-        except ExpressionError:  # a step exceeds a bound, or it is too much work
-            return expr
-
-    @staticmethod
-    def _by_floors(expr: Expr) -> Expr:
-        try:
-            return by_floors(expr)
-        except ExpressionError:
-            return expr
+        return _if_possible(partial(simplify, self._system), expr)
 
     def _near_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> dict[str, int] | None:
         """A witness among the first candidates, which claims about the same symbols share. Where there is one no proof is tried in vain."""
-        key = tuple(dict.fromkeys(name for expr in exprs for name in expr.symbols)), tuple(self._steps(*exprs))
+        key = tuple(self._wanted(*exprs)), tuple(self._steps(*exprs))
         with suppress(EffortError), limited(_PROOF):
-            if key not in self._near:
-                self._near[key] = tuple(islice(self._candidates(*exprs), _QUICK))
-            return find_witness(self._near[key], false_at)
+            self._near[key], points = tee(self._near.get(key) or islice(candidates(self._system, self.relations, *key), _QUICK))
+            return find_witness(points, false_at)  # those that are asked for are made
         return None
 
     @cached_property
-    def _near(self) -> dict[tuple[tuple[str, ...], tuple[int, ...]], tuple[dict[str, int], ...]]:
+    def _near(self) -> dict[tuple[tuple[str, ...], tuple[int, ...]], Iterator[dict[str, int]]]:
         return {}
 
     def _witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> dict[str, int] | None:
@@ -280,8 +268,11 @@ class Facts:
 
     def _candidates(self, *exprs: Expr) -> Iterator[dict[str, int]]:
         """The admissible bindings that a search for a witness of a claim about the expressions goes through."""
-        names = wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
-        return candidates(self._system, self.relations, names, self._steps(*exprs))
+        return candidates(self._system, self.relations, self._wanted(*exprs), self._steps(*exprs))
+
+    def _wanted(self, *exprs: Expr) -> list[str]:
+        """The symbols that a candidate gives values to."""
+        return wanted_symbols(self._system, self.relations, [name for expr in exprs for name in expr.symbols])
 
     def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
         """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
@@ -327,6 +318,15 @@ def _without_excess(expr: Expr) -> Expr:
     """The expression without a positive constant that is added to it: it is at least as large as that."""
     excess = expr.terms.get(UNIT, 0) if expr.denominator is None else 0
     return expr - constant(excess) if excess > 0 else expr
+
+
+def _if_possible(step: Callable[[Expr], Expr], expr: Expr) -> Expr:
+    """The expression after the step; as it is where that exceeds a bound, or is too much work."""
+    try:
+        with limited(_PROOF):
+            return step(expr)
+    except ExpressionError:
+        return expr
 
 
 def _shows(proof: Callable[[], bool]) -> bool:
