@@ -62,6 +62,12 @@ def test_json_holds_tasks_layers_totals_and_memory() -> None:
         "read": "B",
         "write": "S",
         "msg": 0,
+        "matmul": "4*B*S",
+        "times": 1,
+        "source": "",
+        "after": [],
+        "reads": [],
+        "writes": [],
     }
     assert (found["tasks"][2]["kind"], found["tasks"][2]["collective"]) == ("collective", "all_reduce")
     assert found["memory"] == {"weights": "12*S", "workspace": 0}

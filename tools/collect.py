@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from bpir.dialects.bp import TensorType, symbol_table
 from bpir.dialects.bp import Work as WorkAttr
+from bpir.dialects.bp import symbol_table
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ZERO, Expr, constant, total
+from bpir.ir.expression import Expr, constant, total
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.syntax import strings
-from bpir.tools.report import Fact, Report, TaskRow, Work
+from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.verifiers.levels import level_of, place_of
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
@@ -31,7 +31,7 @@ def collect(module: Operation) -> Report:
     name = module.properties.get("sym_name")
     title = name.value if isinstance(name, StringAttr) else ""
     if level == "model":
-        report = Report(title, level, parameters=_parameters(module))
+        report = _model(title, module)
     elif level == "dist":
         facts = [o for block in top_level(module) if block.name == "dist.block" for o in block.body]
         training = _training_memory(facts)
@@ -41,34 +41,21 @@ def collect(module: Operation) -> Report:
         facts = list(top_level(module))
         training = _training_memory(facts)
         held = _held(facts) if training else ()
-        report = Report(title, level, tuple(_plan_tasks(module)), training or _plan_memory(module), held, _layers(facts))
+        rows, buffers = tuple(_plan_tasks(module)), tuple(_buffers(module))
+        report = Report(title, level, rows, training or _plan_memory(module), held, _layers(facts), buffers=buffers)
     elif level == "concrete":
-        report = Report(title, level, tuple(_commands(module)), _concrete_memory(module))
+        report = Report(title, level, tuple(_commands(module)), _concrete_memory(module), buffers=tuple(_buffers(module)))
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
     return report.bound({n: constant(v) for n, v in symbol_table(module).bindings.items()})
 
 
-def _parameters(module: Operation) -> dict[str, Expr]:
-    from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
-    from bpir.dialects.model.macro import expand
+def _model(title: str, module: Operation) -> Report:
+    from bpir.tools.parameters import parameters_by_layer, parameters_of_network
 
-    found: dict[str, Expr] = {}
-    for block in top_level(expand(module)):
-        if block.name != "model.block":
-            continue
-        for operation in block.body:
-            rule = operation.declaration
-            types = [v.type for v in (*operation.operands, *operation.results)]
-            if not isinstance(rule, ModelOperation) or not all(isinstance(t, TensorType) for t in types):
-                continue
-            tensors = tuple(t for t in types if isinstance(t, TensorType))
-            count = len(operation.operands)
-            weights = rule.weights(Local(settings_of(operation), tensors[:count], tensors[count:], (True,) * count))
-            if weights is not ZERO:
-                found[layer_of(operation)] = found.get(layer_of(operation), ZERO) + weights
-    return found
+    whole = parameters_of_network(module)
+    return Report(title, "model", parameters={} if whole else parameters_by_layer(module), network=whole)
 
 
 def _work(work: WorkAttr | None, matmul: Expr) -> Work:
@@ -184,31 +171,51 @@ def _mesh_name(block: Operation) -> str:
 
 
 def _plan_tasks(module: Operation) -> Iterable[TaskRow]:
-    from bpir.dialects.dist.tasks import work_of
-    from bpir.dialects.plan import expr_of, symbol_of, text_of
+    from bpir.dialects.plan import symbol_of, text_of
 
     for task in top_level(module):
         if task.name == "plan.task":
-            phase, name = text_of(task, "phase"), symbol_of(task)
-            kind = text_of(task, "kind")
-            collective = text_of(task, "operation") if kind == "collective" else None
-            moves = kind if kind not in ("compute", "collective") else None
-            yield TaskRow(name, _layer(name, phase), phase, _work(work_of(task), expr_of(task, "matmul")), collective, moves)
+            yield _row(task, symbol_of(task), text_of(task, "kind"))
+
+
+def _row(task: Operation, name: str, kind: str) -> TaskRow:
+    """A task of a plan, or the command that it is bound to."""
+    from bpir.dialects.dist.tasks import work_of
+    from bpir.dialects.plan import expr_of, names_of, text_of
+
+    phase = text_of(task, "phase")
+    return TaskRow(
+        name,
+        _layer(name, phase),
+        phase,
+        _work(work_of(task), expr_of(task, "matmul")),
+        collective=text_of(task, "operation") if kind == "collective" else None,
+        moves=kind if kind not in ("compute", "collective") else None,
+        source=text_of(task, "source"),
+        after=names_of(task, "after"),
+        reads=names_of(task, "reads"),
+        writes=names_of(task, "writes"),
+    )
+
+
+def _buffers(module: Operation) -> Iterable[BufferRow]:
+    from bpir.dialects.plan import expr_of, live_of, symbol_of, text_of
+
+    for buffer in top_level(module):
+        if buffer.name in ("plan.buffer", "concrete.buffer"):
+            role, storage = text_of(buffer, "role"), text_of(buffer, "storage")
+            yield BufferRow(symbol_of(buffer), role, storage, expr_of(buffer, "size"), live_of(buffer))
 
 
 def _commands(module: Operation) -> Iterable[TaskRow]:
     from bpir.dialects.concrete.contract import COMMAND_OF_KIND
     from bpir.dialects.concrete.envelope import is_command, kind_of
-    from bpir.dialects.dist.tasks import work_of
-    from bpir.dialects.plan import expr_of, symbol_of, text_of
+    from bpir.dialects.plan import symbol_of
 
     kind_of_command = {command: kind for kind, command in COMMAND_OF_KIND.items()}
     for command in top_level(module):
         if is_command(command):
-            phase, name, kind = text_of(command, "phase"), symbol_of(command), kind_of_command[kind_of(command)]
-            collective = text_of(command, "operation") if kind == "collective" else None
-            moves = kind if kind not in ("compute", "collective") else None
-            yield TaskRow(name, _layer(name, phase), phase, _work(work_of(command), expr_of(command, "matmul")), collective, moves)
+            yield _row(command, symbol_of(command), kind_of_command[kind_of(command)])
 
 
 def _concrete_memory(module: Operation) -> dict[str, Expr]:

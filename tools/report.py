@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
-from bpir.ir.expression import ZERO, Expr, constant, maximum, total
+from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.expression_error import ExpressionError
 
 Fact = Expr | bool
@@ -48,10 +48,60 @@ class TaskRow:
     work: Work
     collective: str | None = None  # what kind of collective it is, if it is one
     moves: str | None = None  # `transfer`, `barrier` or `host`, if it is neither computation nor collective
+    source: str = ""  # the layer or task that it is from
+    after: tuple[str, ...] = ()  # the tasks whose results it needs
+    reads: tuple[str, ...] = ()  # buffers
+    writes: tuple[str, ...] = ()
+    times: Expr = ONE  # how often it is run
 
     @property
     def kind(self) -> str:
         return self.moves or ("compute" if self.collective is None else "collective")
+
+
+@attrs.frozen
+class BufferRow:
+    """One buffer of a plan: its size in bytes on one rank, the first and the last task that use it, and how many there are."""
+
+    name: str
+    role: str
+    storage: str
+    size: Expr
+    live: tuple[int, ...] = ()
+    times: Expr = ONE
+
+
+@attrs.frozen
+class BlockParameters:
+    """The weights of a block of a network: how many such blocks the model has, and the elements of each layer of one."""
+
+    count: Expr
+    layers: Mapping[str, Expr]
+
+    @property
+    def elements(self) -> Expr:
+        """The elements of one of them."""
+        return total(self.layers.values())
+
+
+@attrs.frozen
+class Parameters:
+    """The weights of a whole model, in elements; what is tied is counted once, where its table is.
+
+    Attributes:
+        blocks: the blocks that the network calls, by name.
+        embedding: the elements of the tables of tokens.
+        head: the weights of the matrix product that gives what the network returns; 0 where these are a table of tokens.
+    """
+
+    blocks: Mapping[str, BlockParameters]
+    embedding: Expr
+    head: Expr
+
+    @property
+    def total(self) -> Expr:
+        """The elements of all blocks."""
+        return total(block.count * block.elements for block in self.blocks.values())
 
 
 @attrs.frozen
@@ -65,7 +115,9 @@ class Report:
         memory: bytes by name, such as `weights` and `kv_cache`.
         held: bytes that a rank in training holds at once, at the tasks that may be the fullest (`tools/peak.py`).
         layers: facts by layer, such as `weight_bytes` and `activation_stored`.
-        parameters: numbers of elements by name of the weight; only at level `model`.
+        parameters: numbers of elements by layer; only of a model that is one block without a network.
+        network: the parameters of a model of several blocks.
+        buffers: those of a plan.
         numbers: what has been put in for symbols.
     """
 
@@ -76,6 +128,8 @@ class Report:
     held: tuple[Expr, ...] = ()
     layers: Mapping[str, Mapping[str, Fact]] = attrs.field(factory=dict)
     parameters: Mapping[str, Expr] = attrs.field(factory=dict)
+    network: Parameters | None = None
+    buffers: tuple[BufferRow, ...] = ()
     numbers: Mapping[str, Expr] = attrs.field(factory=dict)
 
     def bound(self, values: Mapping[str, Expr]) -> Report:
@@ -87,15 +141,25 @@ class Report:
         def exprs(named: Mapping[str, Expr]) -> dict[str, Expr]:
             return {name: value.substitute(values) for name, value in named.items()}
 
-        return Report(
-            self.module,
-            self.level,
-            tuple(attrs.evolve(t, work=Work(**exprs(vector(t.work)))) for t in self.tasks),
-            exprs(self.memory),
-            tuple(value.substitute(values) for value in self.held),
-            {layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},
-            exprs(self.parameters),
-            {**self.numbers, **values},
+        def sized(row: BufferRow) -> BufferRow:
+            return attrs.evolve(row, size=row.size.substitute(values), times=row.times.substitute(values))
+
+        def counted(blocks: Mapping[str, BlockParameters]) -> dict[str, BlockParameters]:
+            return {name: BlockParameters(block.count.substitute(values), exprs(block.layers)) for name, block in blocks.items()}
+
+        whole = self.network
+        if whole is not None:
+            whole = Parameters(counted(whole.blocks), whole.embedding.substitute(values), whole.head.substitute(values))
+        return attrs.evolve(
+            self,
+            tasks=tuple(attrs.evolve(t, work=Work(**exprs(vector(t.work))), times=t.times.substitute(values)) for t in self.tasks),
+            memory=exprs(self.memory),
+            held=tuple(value.substitute(values) for value in self.held),
+            layers={layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},
+            parameters=exprs(self.parameters),
+            network=whole,
+            buffers=tuple(sized(row) for row in self.buffers),
+            numbers={**self.numbers, **values},
         )
 
     def memory_and_peak(self) -> dict[str, Expr]:
@@ -115,6 +179,8 @@ class Report:
         found = [value for task in self.tasks for value in vector(task.work).values()]
         found += [*self.memory.values(), *self.held, *self.parameters.values()]
         found += [v for facts in self.layers.values() for v in facts.values() if not isinstance(v, bool)]
+        if self.network is not None:
+            found += [self.network.total]
         return {name for value in found for name in value.symbols}
 
 

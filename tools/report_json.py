@@ -6,23 +6,25 @@ import json
 from typing import Any
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import Fact, Report, TaskRow, Work, grouped, summed, with_total
+from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work, grouped, summed, with_total
 
 
 def render_json(report: Report, by: str = "task") -> str:
     """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers) or not at all (`total`: no phases)."""
     document: dict[str, Any] = {"module": report.module, "level": report.level}
     if report.level == "model":
-        document["parameters"] = {name: number(value) for name, value in with_total(report.parameters).items()}
+        document["parameters"] = _parameters(report)
     else:
         if by == "task":
-            document["tasks"] = [_task(task) for task in report.tasks]
+            document["tasks"] = [_task(task, report.level) for task in report.tasks]
         if by in ("task", "layer"):
             document["layers"] = _layers(report)
         document["totals"] = _totals(report)
         if by == "total":
             del document["totals"]["by_phase"]
         document["memory"] = {name: number(value) for name, value in report.memory_and_peak().items()}
+        if by == "task" and report.buffers:
+            document["buffers"] = [_buffer(buffer) for buffer in report.buffers]
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -40,9 +42,34 @@ def _work(work: Work, matmul: bool = False) -> dict[str, Any]:
     return {name: number(value) for name, value in shown.items()}
 
 
-def _task(task: TaskRow) -> dict[str, Any]:
+def _parameters(report: Report) -> dict[str, Any]:
+    """Of a network by block; of one block flat, by layer."""
+    whole = report.network
+    if whole is None:
+        return {name: number(value) for name, value in with_total(report.parameters).items()}
+    blocks = {
+        name: {
+            "count": number(block.count),
+            "elements": number(block.elements),
+            "layers": {layer: number(value) for layer, value in block.layers.items()},
+        }
+        for name, block in whole.blocks.items()
+    }
+    return {"total": number(whole.total), "blocks": blocks, "embedding": number(whole.embedding), "head": number(whole.head)}
+
+
+def _task(task: TaskRow, level: str) -> dict[str, Any]:
     place = {"name": task.name, "layer": task.layer, "phase": task.phase}
-    return {**place, "kind": task.kind, "collective": task.collective, **_work(task.work)}
+    work = {**_work(task.work), "matmul": number(task.work.matmul), "times": number(task.times)}
+    shown = {**place, "kind": task.kind, "collective": task.collective, **work, "source": task.source}
+    if level != "dist":
+        shown |= {"after": list(task.after), "reads": list(task.reads), "writes": list(task.writes)}
+    return shown
+
+
+def _buffer(buffer: BufferRow) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": buffer.name, "role": buffer.role, "storage": buffer.storage, "size": number(buffer.size)}
+    return {**shown, "times": number(buffer.times), **({"live": list(buffer.live)} if buffer.live else {})}
 
 
 def _layers(report: Report) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import MEANINGS, Report, Work, grouped, summed, with_total
+from bpir.tools.report import MEANINGS, Parameters, Report, Work, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -29,6 +29,8 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
 
     Where the memory is `explained`, each of its rows says what it holds.
     """
+    if report.network is not None:
+        return _network_tables(report.network, by)
     if report.level == "model":
         return [_named("parameters", "elements", with_total(report.parameters))]
     found = [_work_table(report, by)]
@@ -39,6 +41,17 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
             found.append(Table(("memory", "what it holds", "bytes"), rows, words=2))
         else:
             found.append(_named("memory", "bytes", memory))
+    return found
+
+
+def _network_tables(whole: Parameters, by: str) -> list[Table]:
+    """The blocks of a network, with how many there are; unless only the total is asked for, their layers too."""
+    rows = tuple((f"@{name}", b.count, b.elements, b.count * b.elements) for name, b in whole.blocks.items())
+    last = ("total", "", "", whole.total)
+    found = [Table(("block", "blocks", "elements", "in all"), (*rows, last))]
+    if by != "total":
+        layers = tuple((f"@{name}", layer, value) for name, block in whole.blocks.items() for layer, value in block.layers.items())
+        found.append(Table(("block", "layer", "elements"), layers, words=2))
     return found
 
 
