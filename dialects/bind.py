@@ -38,12 +38,22 @@ class Field:
 
 
 BOOLEAN = ("true", "false")
+CAUSAL = ("dense", "half", "exact")
 RECOMPUTE = ("none", "attention", "core_attention", "full")
 
 WORKLOAD = (
     Field("phase", "prefill (every token of the context) or decode (one token)", ("prefill", "decode")),
     Field("batch", "sequences: replaces the batch axis of the block"),
     Field("context", "visible KV tokens, the new ones included"),
+    Field("query", "new tokens of a prefill, where not all of the context is new: context = prefix + query"),
+    Field("prefix", "visible KV tokens that are in the cache before a prefill"),
+    Field(
+        "causal",
+        "which pairs of query and key attention counts: every visible key, half of them, or those that a causal mask leaves",
+        CAUSAL,
+        "dense",
+    ),
+    Field("head", "which tokens go through model.last_token", ("last", "all"), "last"),
     Field("batch_axis", "the batch axis, where it is not the first dimension of the block's input"),
     Field("token_axis", "the token axis, where it is not the second dimension of the block's input"),
 )
@@ -174,9 +184,9 @@ class Binding(OperationDeclaration):
 class Workload(Binding):
     """What is run: `bind.workload @decode inference {phase = decode, batch = B, context = c}`.
 
-    `inference` runs one phase: prefill has as many query tokens as visible ones, decode has one. Fields left out
-    leave their axis
-    symbolic.
+    `inference` runs one phase: prefill has as many query tokens as visible ones, unless `prefix` tokens are in the cache (`context =
+    prefix + query`: say two of them), decode has one. Fields left out leave their axis symbolic. `causal` counts matrix products and
+    softmax of attention over new tokens: bytes and memory stay those of all visible keys, and decode sees them all.
     """
 
     name = "bind.workload"

@@ -189,17 +189,58 @@ def _read() -> dict[str, frozenset[str]]:
 OPERATIONS = _read()
 """By dialect, the full names."""
 
-WITHOUT_TYPES = frozenset([
-        "affine", "amdgpu", "amx", "arith", "arm_neon", "arm_sme", "arm_sve", "bufferization", "cf", "complex", "dlti", "func",
-        "index", "linalg", "math", "memref", "mesh", "nvvm", "pdl_interp", "rocdl", "scf", "tensor", "tosa", "ub", "vector",
+WITHOUT_TYPES = frozenset(
+    [
+        "affine",
+        "amdgpu",
+        "amx",
+        "arith",
+        "arm_neon",
+        "arm_sme",
+        "arm_sve",
+        "bufferization",
+        "cf",
+        "complex",
+        "dlti",
+        "func",
+        "index",
+        "linalg",
+        "math",
+        "memref",
+        "mesh",
+        "nvvm",
+        "pdl_interp",
+        "rocdl",
+        "scf",
+        "tensor",
+        "tosa",
+        "ub",
+        "vector",
         "x86vector",
     ]
 )
 """Dialects that have no types of their own."""
 
-WITHOUT_ATTRIBUTES = frozenset([
-        "affine", "amx", "arm_neon", "arm_sve", "async", "bufferization", "cf", "func", "math", "memref", "pdl", "pdl_interp",
-        "quant", "scf", "shape", "tensor", "transform", "x86vector",
+WITHOUT_ATTRIBUTES = frozenset(
+    [
+        "affine",
+        "amx",
+        "arm_neon",
+        "arm_sve",
+        "async",
+        "bufferization",
+        "cf",
+        "func",
+        "math",
+        "memref",
+        "pdl",
+        "pdl_interp",
+        "quant",
+        "scf",
+        "shape",
+        "tensor",
+        "transform",
+        "x86vector",
     ]
 )
 """Dialects that have no attributes of their own."""

@@ -64,7 +64,7 @@ class _Decomposition:
     def _operation(self, operation: Operation) -> None:
         operands = [self.values[v] for v in operation.operands]
         rule = operation.declaration
-        if operation.name == "model.kv_append":
+        if operation.name == "model.kv_append" or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
             self.values.update(zip(operation.results, operands, strict=True))
         elif isinstance(rule, ModelOperation) and rule.composite is not None:
             self.values[operation.results[0]] = self._composite(operation, rule.composite, operands)

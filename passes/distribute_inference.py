@@ -7,6 +7,7 @@ from itertools import chain, count
 import attrs
 
 from bpir.dialects import bind as bind
+from bpir.dialects.bind import CAUSAL
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
@@ -81,6 +82,10 @@ class DistributeTransformerInferencePass(Derivation):
     phase: str | None = option("the inference phase", "word", ("prefill", "decode"))
     batch: Expr | None = option("sequences: replaces the batch axis", "expression")
     context: Expr | None = option("visible KV tokens", "expression")
+    query: Expr | None = option("new tokens of a prefill", "expression")
+    prefix: Expr | None = option("tokens in the cache before a prefill", "expression")
+    causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
+    head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
 
     def run(self, module: Operation) -> Operation:
@@ -98,6 +103,8 @@ class DistributeTransformerInferencePass(Derivation):
         for operation in models:
             phase = phase_of(operation, with_context(workload.fields, operation, models))
             replaced.update(phase.substitution)
+            for relation in phase.assumed:
+                assumptions.require_sizes(relation, workload.operation.span)
             if parallel:
                 refuse_unsharded(operation, axes, degree, table)
             for axis in axes_in(operation, axes):
@@ -154,12 +161,13 @@ class _Distribution:
         self.out = Block()
         self.names: set[str] = set()
         self.late: set[Value] = set()
+        self.last: set[Value] = set()  # what depends on the last token alone
         self.inputs: dict[Value, frozenset[Value]] = {}  # the arguments of the block that a value depends on
         self.caches: dict[tuple[Value, ...], list[Value]] = {}  # the visible K and V, by the new ones in the model
 
     def block(self, source: Operation) -> Block:
         self.names = {layer_of(operation) for operation in source.body}
-        self.late = late_sums(source, self.axes, inference=True)
+        self.late = late_sums(source, self.axes, self.phase.erases)
         for argument in source.regions[0].blocks[0].arguments:
             self.values[argument] = Value(self._type(argument), name=argument.name)
             self.inputs[argument] = frozenset((argument,))
@@ -167,6 +175,7 @@ class _Distribution:
         for operation in source.body:
             depends = frozenset().union(*(self.inputs[v] for v in operation.operands))
             self.inputs.update(dict.fromkeys(operation.results, depends))
+            self._last_token(operation)
             if operation.name == "model.return":
                 operands = [self.values[v] for v in operation.operands]
                 self.out.append(build("dist.return", operands, span=operation.span))
@@ -176,13 +185,33 @@ class _Distribution:
 
     def _type(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
-        return sharded(self.phase.type(value.type), self.axes, TENSOR)
+        return sharded(self.phase.type(value.type, value in self.last), self.axes, TENSOR)
+
+    def _last_token(self, operation: Operation) -> None:
+        """Note what depends on the last token alone.
+
+        Raises:
+            DiagnosticError: the operation reads such a value beside one of all tokens.
+        """
+        rule = operation.declaration
+        begins = isinstance(rule, ModelOperation) and rule.keeps_last_token and not self.phase.erases(operation)
+        behind = [value for value in operation.operands if value in self.last]
+        if behind and not begins and operation.name != "model.return":
+            for value in operation.operands:
+                if value not in self.last and self.phase.type(value.type) is not self.phase.type(value.type, last=True):  # type: ignore[arg-type]
+                    raise fail(
+                        f"'{layer_of(operation)}' reads all tokens of '%{value.name or value.index}' beside the last one of another value",
+                        operation.span,
+                        note("model.last_token stands before everything that needs one token only; or say 'head = all' in the workload"),
+                    )
+        if begins or behind:
+            self.last.update(operation.results)
 
     def _distribute(self, operation: Operation) -> None:
         declaration = operation.declaration
         assert isinstance(declaration, ModelOperation)
         operands = [self.values[v] for v in operation.operands]
-        if declaration.training_only:
+        if self.phase.erases(operation):
             self.values[operation.results[0]] = operands[0]
         elif isinstance(declaration, KvAppend):
             self._bind(operation, self._append(operation, layer_of(operation), operands))
@@ -233,6 +262,8 @@ class _Distribution:
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
+        if "tied" in operation.properties:
+            task.properties["tied"] = operation.properties["tied"]
         matmul = rule.matmul_operations(local)
         if matmul is not ZERO:
             task.properties["matmul"] = ExprAttr(matmul)

@@ -12,8 +12,8 @@ from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.expression import ONE, Expr, constant, symbol
 from bpir.ir.operation import Block, Operation, Region, Value, clone
-from bpir.ir.relations import Relation
-from bpir.ir.verdict import Answer
+from bpir.ir.relations import Facts, Relation
+from bpir.ir.verdict import Answer, Verdict
 
 
 @attrs.define
@@ -69,6 +69,21 @@ class Assumptions:
         else:
             self.assume_divides(ranks, size)
 
+    def require_sizes(self, relation: Relation, span: Span | None) -> None:
+        """What a workload says of its sizes: recorded, unless the declared relations prove it.
+
+        Raises:
+            DiagnosticError: it does not hold.
+        """
+        if _decide(self.table.declared_facts, relation).proved:
+            return
+        verdict = _decide(self.table.facts, relation)
+        if verdict.answer is Answer.REFUTED and self._decided(relation.left, relation.right):
+            numbers = [side for side in (relation.left, relation.right) if side.constant is None and self._decided(side)]
+            values = ", ".join(f"{side.text} = {self._number(side)}" for side in numbers)
+            raise fail(f"the workload needs '{relation.text}', which does not hold" + (f" ({values})" if values else ""), span)
+        self._record(relation)
+
     def require_parallel(self, degree: Expr) -> None:
         """A symbolic degree stands for more than one rank."""
         if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:
@@ -102,6 +117,10 @@ class Assumptions:
         if not self.recorded:
             return []
         return [build("bp.assume", properties={"relations": relations_attribute(self.recorded)})]
+
+
+def _decide(facts: Facts, relation: Relation) -> Verdict:
+    return {"equal": facts.equal, "divides": facts.divides, "greater": facts.greater}[relation.kind](relation.left, relation.right)
 
 
 def build(

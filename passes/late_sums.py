@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from bpir.dialects.model.base import ModelOperation
 from bpir.ir.operation import Operation, Value
 from bpir.passes.placement import lone_symbol
 
 
-def late_sums(block: Operation, axes: Collection[str], inference: bool) -> set[Value]:
+def late_sums(block: Operation, axes: Collection[str], erased: Callable[[Operation], bool] | None = None) -> set[Value]:
     """The values of a model block that stay partial sums until their one reader, an addition of partial sums, has read them.
 
     Args:
         axes: those that lie on the mesh.
-        inference: whether dropout is erased, so that its result is its operand.
+        erased: whether an operation is erased, so that its result is its operand: dropout in inference.
     """
     same: dict[Value, Value] = {}
     computed: list[tuple[Operation, ModelOperation | None, list[Value]]] = []
     for operation in block.body:
         rule = operation.declaration if isinstance(operation.declaration, ModelOperation) else None
         operands = [same.get(value, value) for value in operation.operands]
-        if rule is not None and rule.training_only and inference:
+        if rule is not None and erased is not None and erased(operation):
             same[operation.results[0]] = operands[0]
         else:
             computed.append((operation, rule, operands))

@@ -31,7 +31,7 @@ def unused_blocks(module: Operation) -> list[Diagnostic]:
 
 def with_context(fields: Mapping[str, Attribute], block: Operation, others: Iterable[Operation]) -> Mapping[str, Attribute]:
     """The fields of a workload for a block that names no context, with the one that the other blocks of the network name."""
-    if "context" in fields or context_axis(block) is not None:
+    if "context" in fields or {"query", "prefix"} <= fields.keys() or context_axis(block) is not None:
         return fields
     named = {context for other in others if (context := context_axis(other)) is not None}
     return {**fields, "context": ExprAttr(named.pop())} if len(named) == 1 else fields

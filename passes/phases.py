@@ -8,11 +8,12 @@ import attrs
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
+from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.relations import Relation
 from bpir.passes.placement import lone_symbol
 
 
@@ -23,22 +24,41 @@ class Phase:
     Attributes:
         name: `prefill` or `decode`.
         context: the visible KV tokens `c`.
+        query: the new tokens `q` of each sequence.
+        prefix: the tokens that were in the cache before, `c - q`.
         substitution: what replaces the batch, token and context axes at the levels below the model.
+        last: the same behind a `model.last_token` that is no identity: the token axis is 1.
+        assumed: what must hold of these sizes.
+        causal: how attention over new tokens is counted.
     """
 
     name: str
     context: Expr
+    query: Expr
+    prefix: Expr
     substitution: Mapping[str, Expr]
+    last: Mapping[str, Expr] | None
+    assumed: tuple[Relation, ...] = ()
+    causal: str = "dense"
 
     def rewrite(self, expr: Expr) -> Expr:
         return expr.substitute(self.substitution)
 
-    def type(self, type: TensorType) -> TensorType:
-        return type.rewritten(self.rewrite)
+    def type(self, type: TensorType, last: bool = False) -> TensorType:
+        """The type below the model; `last` says that the value depends on the last token alone."""
+        sizes = self.last if last and self.last is not None else self.substitution
+        return type.rewritten(lambda expr: expr.substitute(sizes))
+
+    def erases(self, operation: Operation) -> bool:
+        """Whether an operation of the model is the identity in this phase, and no task: dropout, and all tokens of one or of every one."""
+        rule = operation.declaration
+        return isinstance(rule, ModelOperation) and (rule.training_only or (rule.keeps_last_token and self.last is None))
 
 
 def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     """The phase that the workload asks for: prefill has `q = c` query tokens, decode has `q = 1` (Vaswani et al. 2017, section 3.2.3).
+
+    A prefill whose first tokens are in the cache (Agrawal et al. 2023, chunked prefills) has `c = prefix + q`.
 
     Raises:
         DiagnosticError: the workload does not say the phase or the context, or an axis of the block can't become what
@@ -49,17 +69,35 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
         raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
     batch_axis, token_axis = token_axes(block, workload)
     named = context_axis(block)
-    context = as_expr(workload.get("context")) or named
+    query, prefix, context = (as_expr(workload.get(field)) for field in ("query", "prefix", "context"))
+    if name == "decode" and (query is not None or prefix is not None):
+        field = "query" if query is not None else "prefix"
+        raise fail(f"'{field}' is a field of prefill: decode has one new token", block.span)
+    assumed: list[Relation] = []
+    if query is not None and prefix is not None:
+        if context is not None:
+            assumed.append(Relation("equal", context, prefix + query))
+        context = prefix + query
+    context = context or named
     if context is None:
         raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
-    batch = as_expr(workload.get("batch")) or batch_axis
+    if name == "decode":
+        query = ONE
+    elif query is None:
+        query = context if prefix is None else context - prefix
+        assumed += [] if prefix is None else [Relation("greater", context, prefix)]
+    elif prefix is None:
+        assumed.append(Relation("greater", context + ONE, query))
     changes = (
-        ("batch", batch_axis, batch),
+        ("batch", batch_axis, as_expr(workload.get("batch")) or batch_axis),
         ("context", named or context, context),
-        ("token", token_axis, context if name == "prefill" else ONE),
+        ("token", token_axis, query),
     )
     substitution = _substitution(block, changes)
-    return Phase(name, context, substitution)
+    shortened = as_word(workload.get("head")) != "all" and query is not ONE
+    last = {**substitution, **_substitution(block, [("token", token_axis, ONE)])} if shortened else None
+    causal = as_word(workload.get("causal")) or "dense"
+    return Phase(name, context, query, context - query, substitution, last, tuple(assumed), causal)
 
 
 def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[str, Expr]:
@@ -120,7 +158,7 @@ def _keep_weights(block: Operation, substitution: Mapping[str, Expr]) -> None:
         results = tuple(v.type for v in operation.results if isinstance(v.type, TensorType))
         if not isinstance(rule, ModelOperation) or not operands:
             continue
-        whole = Local(settings_of(operation), operands, results, (True,) * len(operands))
+        whole = part_of(rule, settings_of(operation), operands, results, (True,) * len(operands))
         dims = [dim for type in rule.weight_types(whole) for dim in type.dims]
         changed = next((name for dim in dims for name in dim.symbols if name in substitution), None)
         if changed is not None:

@@ -14,7 +14,7 @@ import attrs
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Group, groups_attribute
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
 from bpir.dialects.model.factors import Factors
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import ONE, Expr
@@ -104,6 +104,10 @@ class _Placement:
                 symbols.setdefault(factor, set()).update(_names((dim,)))
                 if lone_symbol(dim) is None and dim is not ONE:
                     numbers.add(factor)
+        for factor, dim in rule.own_dims(settings_of(operation)).items():
+            symbols.setdefault(factor, set()).update(_names((dim,)))
+            if factor not in factors.whole:
+                self.candidates.update(dict.fromkeys(_names((dim,))))
         sizes = _Sizes(factors, symbols, numbers)
         for name in dict.fromkeys(name for names in symbols.values() for name in names):
             self.users.setdefault(name, []).append(sizes)
@@ -132,7 +136,7 @@ class _Placement:
         split = {factor for factor, names in user.symbols.items() if names & chosen}
         if split & (user.factors.whole | user.numbers):
             return False
-        known = {factor for operand in user.factors.operands for factor in operand}
+        known = {factor for tensor in (*user.factors.operands, user.factors.own) for factor in tensor}
         return all(len(split & (known | set(result))) <= 1 for result in user.factors.results)
 
 

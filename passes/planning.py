@@ -10,7 +10,7 @@ import attrs
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
-from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, work_of, writes_state
+from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, weights_owner, work_of, writes_state
 from bpir.dialects.plan import resources_of_work, symbol_of
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
@@ -133,7 +133,7 @@ class Planning:
 
     def add_weights(self, task: Operation) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
-        layer = layer_of_task(task)
+        layer = weights_owner(task)
         if weight_bytes(task) is not ZERO and layer not in self.weights:
             self.weights[layer] = self.add(f"{layer}.weights", "constant", "persistent", weight_bytes(task), name_of(task))
 
@@ -142,7 +142,7 @@ class Planning:
         inputs = task.operands[: len(task.operands) - len(task.results)] if writes_state(task) else task.operands
         reads = [self._home(v) for v in inputs]
         if weight_bytes(task) is not ZERO:
-            reads.append(self.weights[layer_of_task(task)])
+            reads.append(self.weights[weights_owner(task)])
         return reads, [self._home(v) for v in task.results]
 
     def _home(self, value: Value) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Local, ModelOperation, settings_of
+from bpir.dialects.model.base import ModelOperation, part_of, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning
-from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass
@@ -61,15 +61,14 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
 
 def _weight_widths(block: Operation) -> set[Expr]:
     """The bytes of an element of each weight."""
-    found = set()
+    found: set[Expr] = set()
     for operation in block.body:
         rule, types = operation.declaration, [v.type for v in operation.operands]
         results = [v.type for v in operation.results]
         if isinstance(rule, ModelOperation):
             tensors, made = (tuple(t for t in each if isinstance(t, TensorType)) for each in (types, results))
-            local = Local(settings_of(operation), tensors, made, (True,) * len(tensors))
-            if rule.weights(local) is not ZERO:
-                found.add(tensors[0].element_bytes)
+            local = part_of(rule, settings_of(operation), tensors, made, (True,) * len(tensors))
+            found.update(type.element_bytes for type in rule.weight_types(local))
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, free_name, group_of, layer_of, origin_of, settings_of
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
@@ -61,8 +61,8 @@ class Layer:
         if self.rule is None:
             return ()
         local = self.view.local
-        results = tuple(flow.type.reduced for flow in self.results)
-        return self.rule.weight_types(Local(local.settings, tuple(flow.type for flow in self.operands), results, local.first_use))
+        results = [flow.type for flow in self.results]
+        return self.rule.weight_types(part_of(self.rule, local.settings, [flow.type for flow in self.operands], results, local.first_use))
 
     @property
     def shares_tokens(self) -> bool:
@@ -82,7 +82,7 @@ class Graph:
         self.heads: set[Layer] = set()  # the first layer behind the entry of each region
         self.flows: dict[Value, Flow] = {}
         self.entered: dict[Value, Flow] = {}  # the flow behind the entry of a region, by value
-        self.late = late_sums(block, regions.axes, inference=False) if self._collective() else set()
+        self.late = late_sums(block, regions.axes) if self._collective() else set()
         self.arguments = [
             self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.regions[0].blocks[0].arguments)
         ]
@@ -223,12 +223,8 @@ class Graph:
         for flow in operands:
             first.append(flow not in seen)
             seen.add(flow)
-        local = Local(
-            settings_of(operation) if rule is not None else (),
-            tuple(f.type.local(self.mesh) for f in operands),
-            tuple(t.local(self.mesh) for t in types),
-            tuple(first),
-        )
+        settings = settings_of(operation) if rule is not None else ()
+        local = part_of(rule, settings, [flow.type for flow in operands], types, first, self.mesh)
         layer = Layer(name, kind, origin_of(operation), operation, rule, operands, [], LayerView(kind, rule, local, uses, uses))
         layer.results = [Flow(t, layer, kind) for t in types]
         if rule is not None and rule.masked:

@@ -59,7 +59,6 @@ def whole_weights(block: Operation, axes: tuple[str, ...], degree: Expr, table: 
     return list(found.values())
 
 
-
 def _unnamed(block: Operation, axes: tuple[str, ...]) -> list[_Unnamed]:
     """The weights no axis of which is sharded, and which bring in an axis that is no symbol and not 1."""
     found = []

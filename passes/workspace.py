@@ -51,7 +51,7 @@ def workspace_bytes(
     if not isinstance(hidden, TensorType):
         return ZERO
     slots, unfused = _slots(tasks, mesh, elsewhere, _places(tasks, groups), hidden)
-    width = hidden.local(mesh).bytes
+    width = ZERO if hidden.is_index else hidden.local(mesh).bytes
     room = dict.fromkeys(c for c in (*_alive((s for s in slots if s.projected), len(tasks)), *unfused) if c is not ZERO)
     bounds = [width + candidate for candidate in room] or [width]
     open_peaks: list[Expr] = []

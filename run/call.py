@@ -22,6 +22,7 @@ class Meter:
         written: the bytes written; None if every result is, whole.
         message: the logical bytes of a collective.
         weights: the elements of weights that were read, or updated.
+        held: the bytes of each weight that lies on the rank, read or not.
         matmul: operations of matrix products; a multiply-add is 2.
         scratch: the bytes of what an unfused execution holds besides operands and results.
     """
@@ -30,6 +31,7 @@ class Meter:
     written: Fraction | None = None
     message: Fraction = Fraction(0)
     weights: int = 0
+    held: dict[Hashable, Fraction] = attrs.field(factory=dict)
     matmul: int = 0
     scratch: Fraction = Fraction(0)
 
@@ -58,6 +60,9 @@ class Call:
         features: the rank's part of the dimensions that a linear produces.
         mask: the rank's part of the dropout mask, drawn by global position.
         step: tells the weights of one step from those of another in the same task.
+        own: of each size that weights alone have the rank's first place, how many it has, and how many there are.
+        first_token: where the rank's tokens begin in the sequence.
+        width: the bytes of an element of the result.
         adds_bias: whether this rank adds the bias: one of those that a partial sum is spread over.
     """
 
@@ -66,6 +71,9 @@ class Call:
     says: frozenset[str] = frozenset()
     features: tuple[int, ...] = ()
     mask: Callable[[], Array] | None = None
+    own: Sequence[tuple[int, int, int]] = ()
+    first_token: int = 0
+    width: Fraction = Fraction(0)
     adds_bias: bool = True
     step: int = 0
     meter: Meter = attrs.field(factory=Meter)
@@ -76,14 +84,32 @@ class Call:
         self.meter.read[operand.key if operand.key is not None else index] = operand.array.size * operand.width
         return operand.array
 
+    def last_token(self, index: int) -> Array:
+        """The last token of an operand, which alone is read."""
+        operand = self.operands[index]
+        array = operand.array[:, -1:]
+        self.meter.read[operand.key if operand.key is not None else index] = array.size * operand.width
+        return array
+
     def weight(self, index: int) -> Array:
         """A weight, read whole; its elements are as wide as those of the first operand."""
-        array = self.weights[index]
+        return self._part(index, self.weights[index], self.operands[0].width)
+
+    def rows(self, index: int, places: Array) -> Array:
+        """The rows of a weight at some places, which alone are read; its elements are as wide as those of the result."""
+        return self._part(index, self.weights[index][places], self.width)
+
+    def _part(self, index: int, part: Array, width: Fraction) -> Array:
         key = ("weight", self.step, index)
-        if key not in self.meter.read:
-            self.meter.weights += array.size
-        self.meter.read[key] = array.size * self.operands[0].width
-        return array
+        if key not in self.meter.held:
+            self.meter.weights += self.weights[index].size
+        self.meter.held[key] = self.weights[index].size * width
+        self.meter.read[key] = part.size * width
+        return part
+
+    def adds_rows(self, rows: Array) -> None:
+        """Note that the gradient of a weight is added to these rows of it alone."""
+        self.meter.written = self.meter.read["rows"] = rows.size * self.width
 
     def matmul(self, left: Array, right: Array) -> Array:
         """The product of matrices `... x m x k` and `... x k x n`, counted."""

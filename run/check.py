@@ -14,7 +14,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation, Value, top_level
 from bpir.run.lineage import Lineage
 from bpir.run.measure import wrong_work
@@ -23,7 +23,7 @@ from bpir.run.memory.layers import LayerBytes
 from bpir.run.memory.plans import PlanMemory, buffers_of
 from bpir.run.model.directions import largest_deviation
 from bpir.run.model.graph import graph_of
-from bpir.run.model.reference import differentiate, draw, evaluate
+from bpir.run.model.reference import differentiate, draw, draw_indices, evaluate
 from bpir.run.model.whole import Model, seeds_of
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.block import BlockRun
@@ -157,15 +157,22 @@ class _Check:
 
     def _model(self) -> Model:
         values, context = self._model_numbers()
-        graph = graph_of(self.model_block, values.size, not self.inference)
+        graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token())
         arguments = self.model_block.regions[0].blocks[0].arguments
-        shapes = [tuple(map(values.size, a.type.dims)) for a in arguments if isinstance(a.type, TensorType)]
-        inputs = [draw(f"input {i}", shape) for i, shape in enumerate(shapes)]
+        types = [a.type for a in arguments if isinstance(a.type, TensorType)]
+        draws = [draw_indices if type.is_index else draw for type in types]
+        inputs = [draws[i](f"input {i}", tuple(map(values.size, type.dims))) for i, type in enumerate(types)]
         found = evaluate(graph, inputs, {}, context)
         if self.inference:
             return Model(graph, inputs, [], found, None)
         seeds = seeds_of(graph, found)
         return Model(graph, inputs, seeds, found, differentiate(graph, found, seeds))
+
+    def _keeps_last_token(self) -> bool:
+        """Whether the head sees the last token alone: the workload does not say `head = all`, and one token is not all there is."""
+        argument = self.block.regions[0].blocks[0].arguments[0].type
+        single = isinstance(argument, TensorType) and argument.dims[1] is ONE
+        return self.inference == "prefill" and as_word(self.workload.get("head")) != "all" and not single
 
     def _model_numbers(self) -> tuple[Numbers, int]:
         """The numbers of the model's symbols, and how many tokens are visible: a workload may give an axis another size below the model."""
@@ -189,6 +196,9 @@ class _Check:
         named = next((o.properties["context"] for o in self.model_block.body if isinstance(o.properties.get("context"), ExprAttr)), None)
         context = token or 1
         wanted: Expr | None = as_expr(self.workload.get("context")) if self.inference else None
+        query, prefix = (as_expr(self.workload.get(field)) for field in ("query", "prefix"))
+        if self.inference and query is not None and prefix is not None:
+            wanted = query + prefix
         if self.inference and wanted is None and isinstance(named, ExprAttr):
             wanted = named.expr
         if wanted is not None:

@@ -16,7 +16,7 @@ from support_training import block as training
 from bpir.dialects.bp import TensorType, Work, product
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.model.base import Elementwise, Local, ModelOperation, feature_dims, settings_of, token_dims
+from bpir.dialects.model.base import Elementwise, ModelOperation, feature_dims, part_of, settings_of, token_dims
 from bpir.dialects.model.conventions import Choices, LayerView, Standard
 from bpir.dialects.plan import expr_of, number_of, resources_of_work, symbol_of, text_of
 from bpir.ir.declaration import DECLARATIONS
@@ -425,7 +425,7 @@ def rule_works(operation: Operation, sizes: Mapping[str, Expr], fused: bool = Fa
     types = [v.type for v in (*operation.operands, *operation.results)]
     tensors = [type for type in types if isinstance(type, TensorType)]
     count = len(operation.operands)
-    local = Local(settings_of(operation), tuple(tensors[:count]), tuple(tensors[count:]), (True,) * count)
+    local = part_of(rule, settings_of(operation), tensors[:count], tensors[count:], (True,) * count)
     view = LayerView(operation.name.partition(".")[2], rule, local)
     convention = Standard(choices(fused))
     room = list(rule.workspace(local))
@@ -462,6 +462,18 @@ def _() -> Meanings:
     names = {"m": B * S, "n": symbol("n"), "k": symbol("k")}
     plain, biased = (one(tensors(x="B x S x n"), f'%y = model.linear "l" %x{flag} : [k]') for flag in ("", " bias"))
     return {"": [rule_works(plain, names)], "with a bias": [rule_works(biased, names)]}
+
+
+@meaning("model.embedding")
+def _() -> list[Meaning]:
+    operation = one("%x: !bp.tensor<B x S, i32>", '%y = model.embedding "l" %x : [n] -> !bp.tensor<B x S x H, e>')
+    return [rule_works(operation, {"m": B * S, "H": H, "V": symbol("n"), "i": constant(4)})]
+
+
+@meaning("model.positions")
+def _() -> list[Meaning]:
+    operation = one(tensors(x="b x q x H"), '%y = model.positions "l" %x : [n]')
+    return [rule_works(operation, {"b": symbol("b"), "q": symbol("q"), "H": H, "P": symbol("n")})]
 
 
 @meaning("model.attention")

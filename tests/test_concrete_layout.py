@@ -184,5 +184,3 @@ def test_symbols_may_be_bound_before_or_after(kind: str, numbers: str) -> None:
     facts = symbol_table(before).facts
     for a, b in zip(layout(before)[0], layout(after)[0], strict=True):
         assert facts.equal(a, b).proved
-
-

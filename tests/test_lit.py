@@ -59,7 +59,6 @@ def test_lit_finds_every_file() -> None:
     assert sorted(_cases()) == FILES
 
 
-
 LETTERS = "printf 'a\\nb\\n'"
 
 

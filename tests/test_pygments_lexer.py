@@ -61,7 +61,7 @@ def test_what_is_coloured() -> None:
 
 
 def test_directives_are_not_plain_comments() -> None:
-    found = kinds("// RUN: bp-opt %s | FileCheck %s\n// CHECK-NEXT: %0 = \"a.b\"\n// expected-error@+1 {{no}}\n// -----\n")
+    found = kinds('// RUN: bp-opt %s | FileCheck %s\n// CHECK-NEXT: %0 = "a.b"\n// expected-error@+1 {{no}}\n// -----\n')
     assert found["RUN:"] is found["CHECK-NEXT:"] is found["expected-error@+1"] is found["// -----"] is Comment.Preproc
     assert found["{{no}}"] is String.Other
 

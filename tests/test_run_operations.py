@@ -81,8 +81,30 @@ def test_every_gradient_rule_by_the_complex_step(case: str) -> None:
 
 def test_no_kind_is_left_out() -> None:
     """What has a gradient is above, or an operation whose gradient is that of its parts; dropout is linear in its operand."""
-    parts = {"attention", "kv_append", "transformer_block", "dropout"}
-    assert {case.split()[0] for case in CASES} | parts == set(SEMANTICS)
+    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"}
+    assert {case.split()[0] for case in CASES} | TABLES | parts == set(SEMANTICS)
+
+
+TABLES = {"embedding", "positions"}
+"""Their rows are looked up: of the gradient of a table a row is a sum over the tokens that have it, counted below by hand."""
+
+
+def test_tables_by_hand() -> None:
+    """Rows 2 and 3 of four lie on the second of two ranks: it gives 0 for token 1, and adds the gradients of both tokens 3."""
+    table = np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5], [3.0, 3.5]])
+    ids = np.array([[3, 1, 7]])  # 7 is row 3: numbers are taken modulo the rows
+    part = call(ids, weights=(table[2:],), own=[(2, 2, 4)])
+    (found,) = SEMANTICS["embedding"].forward(part)
+    assert found.tolist() == [[[3.0, 3.5], [0.0, 0.0], [3.0, 3.5]]]
+    assert part.meter.weights == 4
+    dy = np.array([[[1.0, 2.0], [5.0, 7.0], [10.0, 20.0]]])
+    (gradient,) = SEMANTICS["embedding"].weight_gradient(call(dy, ids, own=[(2, 2, 4)]))
+    assert gradient.tolist() == [[0.0, 0.0], [11.0, 22.0]]
+    x = np.zeros((2, 2, 2))
+    (moved,) = SEMANTICS["positions"].forward(call(x, weights=(table,), own=[(0, 4, 4)], first_token=2))
+    assert moved[1].tolist() == [[2.0, 2.5], [3.0, 3.5]]  # a rank of sequence parallelism that begins at token 2
+    (of_table,) = SEMANTICS["positions"].weight_gradient(call(np.ones((2, 2, 2)), own=[(0, 4, 4)], first_token=2))
+    assert of_table.tolist() == [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0], [2.0, 2.0]]  # both sequences
 
 
 def test_a_wrong_gradient_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,9 +100,7 @@ def test_all_wrong_passes_are_reported(good: Path, capsys: pytest.CaptureFixture
 @pytest.mark.usefixtures("fake_passes")
 def test_a_crash_leaves_a_reproducer(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "again.mlir"
-    assert (
-        opt(good, "--pass=fake-mark{text='two words'}", "--pass=fake-crash{kind=a}", f"--crash-reproducer={path}") == 1
-    )
+    assert opt(good, "--pass=fake-mark{text='two words'}", "--pass=fake-crash{kind=a}", f"--crash-reproducer={path}") == 1
     first, second = path.read_text().split("\n", 1)
     assert first == f"// bp-opt {path} '--pass=fake-crash{{kind=a}}' --allow-unregistered-dialect"
     assert 'mark = "two words"' in second

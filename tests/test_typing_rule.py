@@ -10,7 +10,9 @@ from bpir.ir.operation import Operation, Value, top_level
 from bpir.verifiers.typing_rule import Placed, Untypable, could_be_placed, typing_of, wrong_placement
 
 HEAD = "bp.symbols B, S, H, F, h, d, V, e\n"
-GATED = HEAD + """
+GATED = (
+    HEAD
+    + """
 model.block @block(%x: !bp.tensor<B x S x H, e>) {
   %n = model.rms_norm "norm" %x
   %q, %k, %v = model.linear "qkv" %n : [h x d], [h x d], [h x d]
@@ -24,6 +26,7 @@ model.block @block(%x: !bp.tensor<B x S x H, e>) {
   model.return %r
 }
 """
+)
 
 
 def block(text: str) -> Operation:
@@ -66,12 +69,15 @@ def test_megatron_and_its_sequence_parallelism_follow(placed: Placed, stream: st
 
 
 def test_the_one_head_of_multi_query_attention_has_no_shares() -> None:
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 model.block @block(%q: !bp.tensor<B x S x h x d, e>, %k: !bp.tensor<B x S x 1 x d, e>) {
   %s = model.batch_matmul "scores" %q, %q transposed
   model.return %s
 }
 """
+    )
     scores = block(text).body[0]
     scores.operands[1] = block(text).regions[0].blocks[0].arguments[1]
     assert types(scores, Placed({"h": "tensor"}))[0] == ["B x S x h@tensor x d, e", "B x S x 1 x d, e"]
@@ -97,7 +103,9 @@ def test_a_placement_that_leaves_an_axis_of_a_weight_whole_is_not_maximal(axes: 
 
 
 def test_one_mesh_axis_does_not_split_both_sides_of_a_weight() -> None:
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 model.block @block(%x: !bp.tensor<B x S x H, e>) {
   %u = model.linear "up" %x : [F]
   %w = model.linear "again" %u : [V]
@@ -105,6 +113,7 @@ model.block @block(%x: !bp.tensor<B x S x H, e>) {
   model.return %y
 }
 """
+    )
     assert could_be_placed([block(text)], Placed({"F": "tensor"}), "tensor") == []
     assert could_be_placed([block(text)], Placed({"V": "tensor"}), "tensor") == []
     with pytest.raises(Untypable, match="has two axes on 'tensor': F and V"):

@@ -87,7 +87,7 @@ def test_the_grammar_reads_the_same_of_random_texts() -> None:
         renamed = [re.sub(r"^%c", f"%c{index}", line) for index, line in enumerate(lines)]
         text = FIRST + "\n".join(renamed)
         at = source.randrange(len(text))
-        for changed in (text, text[:at] + text[at + 1 :], text[:at] + source.choice("%#@{}()<>,: \n\"") + text[at:]):
+        for changed in (text, text[:at] + text[at + 1 :], text[:at] + source.choice('%#@{}()<>,: \n"') + text[at:]):
             assert read(changed) == by_the_grammar(changed)
 
 

@@ -138,6 +138,7 @@ def _held(plan: Iterable[Operation]) -> tuple[Expr, ...]:
 
 def _dist_memory(module: Operation) -> dict[str, Expr]:
     from bpir.dialects.dist.memory import local_bytes, weight_bytes
+    from bpir.dialects.dist.tasks import weights_owner
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.passes.plan_inference import planned_workspace
 
@@ -150,7 +151,7 @@ def _dist_memory(module: Operation) -> dict[str, Expr]:
         if o.name == "dist.state"
     ]
     found = {
-        "weights": total(weight_bytes(o) for block in blocks for o in block.body),
+        "weights": total({weights_owner(o): weight_bytes(o) for block in blocks for o in block.body}.values()),
         "kv_cache": total(states),
     }
     if len(blocks) == 1:

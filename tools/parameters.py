@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Local, ModelOperation, layer_of, settings_of
+from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.network import blocks as blocks_of
 from bpir.dialects.network import callees, calls, networks, times_of
@@ -51,10 +51,11 @@ def _layers(operations: Iterable[Operation]) -> dict[str, Expr]:
 
 
 def _weights(operation: Operation) -> Expr:
+    """The elements of weights of an operation's own; those that it is tied to are another layer's."""
     rule = operation.declaration
     types = [v.type for v in (*operation.operands, *operation.results)]
     tensors = tuple(t for t in types if isinstance(t, TensorType))
-    if not isinstance(rule, ModelOperation) or len(tensors) < len(types):
+    if not isinstance(rule, ModelOperation) or len(tensors) < len(types) or rule.tied_shape(operation) is not None:
         return ZERO
     count = len(operation.operands)
-    return rule.weights(Local(settings_of(operation), tensors[:count], tensors[count:], (True,) * count))
+    return rule.weights(part_of(rule, settings_of(operation), tensors[:count], tensors[count:], (True,) * count))

@@ -23,6 +23,7 @@ from bpir.tools.listing import levels
 
 HEADINGS = {"Conserved": "Conserved quantities", "Example": "Example, run when this page was built"}
 
+
 class DocumentationError(Exception):
     """The documentation is not complete, or an example of it fails."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-import attrs
-
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
@@ -30,9 +28,12 @@ from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
-from bpir.verifiers.workload import UnreadableWorkload, inference_sizes, with_visible
+from bpir.verifiers.workload import Phase, UnreadableWorkload, behind_last_token, inference_phase, with_visible
 
-OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("phase", "batch", "context"), "bind.strategy": ("tensor",)}
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "bind.workload": ("phase", "batch", "context", "query", "prefix", "causal", "head"),
+    "bind.strategy": ("tensor",),
+}
 """The fields of bindings that are options of the pass, and may be overridden."""
 
 
@@ -111,13 +112,15 @@ class Distribution:
                 self.findings.refuse("R9", block, "the block names no bind.workload of the module")
             return allowed
         try:
-            phase = Phase(*inference_sizes(model, with_visible(workload, model, models)))
+            phase = inference_phase(model, with_visible(workload, model, models))
+            last = behind_last_token(model, phase)
         except UnreadableWorkload as wrong:
             self.findings.refuse("R8", block, str(wrong))
             return allowed
+        allowed |= self._sizes(block, phase)
         shards = [Statement(degree, "|", symbol(axis)) for axis in axes]
         divided = [statement.decide(self.findings.facts) for statement in shards]
-        check = _BlockCheck(self.findings, model, block, phase, placed, mesh)
+        check = _BlockCheck(self.findings, model, block, phase, last, placed, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
         allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
         for axis, statement, verdict in zip(axes, shards, divided, strict=True):
@@ -141,24 +144,20 @@ class Distribution:
             )
         return allowed
 
+    def _sizes(self, block: Operation, phase: Phase) -> set[Relation]:
+        """What the workload needs of its sizes must hold; it may be assumed."""
+        for relation in phase.needs:
+            sign = "=" if relation.kind == "equal" else ">"
+            statement = Statement(relation.left, sign, relation.right)
+            message = f"the workload needs '{relation.text}', which nothing says"
+            self.findings.claim("R8", block, message, "the sizes of the workload", statement, statement.decide(self.findings.facts))
+        return set(phase.needs)
+
     def _placement(self, models: list[Operation], degree: Expr) -> Placed | None:
         """The placement, judged once for each degree."""
         if degree not in self.placements:
             self.placements[degree] = verify_placement(self.findings, "R14", self.target, models, degree)
         return self.placements[degree]
-
-
-@attrs.frozen
-class Phase:
-    """One inference phase of a block: its name, the visible tokens, and what stands for the symbols of the model."""
-
-    name: str
-    context: Expr
-    sizes: Mapping[str, Expr]
-
-    def type(self, type: TensorType) -> TensorType:
-        """The type with the sizes of the phase."""
-        return type.rewritten(lambda expr: expr.substitute(self.sizes))
 
 
 class _BlockCheck:
@@ -170,6 +169,7 @@ class _BlockCheck:
         model: Operation,
         block: Operation,
         phase: Phase,
+        last: Collection[Value],
         placed: Placed,
         mesh: Mapping[str, Expr],
     ) -> None:
@@ -178,7 +178,8 @@ class _BlockCheck:
         self.block = block
         self.phase = phase
         self.placed = placed
-        self.sums = PartialSums(model, placed, erased=True)
+        self.sums = PartialSums(model, placed, phase.is_identity)
+        self.last = last  # what depends on the last token alone
         self.mesh = mesh
         self.images: dict[Value, Value] = {}
         self.tasks: dict[str, list[Operation]] = {}
@@ -221,13 +222,13 @@ class _BlockCheck:
         assert isinstance(value.type, TensorType)
         marks = (self.placed.axes.get(symbol_name(dim) or "") for dim in value.type.dims)
         axes = tuple((mark,) if mark is not None else () for mark in marks)
-        return TensorType(self.phase.type(value.type).dims, axes, value.type.element, ())
+        return TensorType(self.phase.type(value.type, value in self.last).dims, axes, value.type.element, ())
 
     # --- one operation of the model
 
     def _operation(self, operation: Operation, rule: ModelOperation) -> None:
         layer = layer_of(operation)
-        if rule.training_only:
+        if self.phase.is_identity(operation):
             if operation.operands[0] in self.images:
                 self.images[operation.results[0]] = self.images[operation.operands[0]]
             return
@@ -305,6 +306,8 @@ class _BlockCheck:
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
+            if task.properties.get("tied") is not operation.properties.get("tied"):
+                self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
             self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), rule.matmul_operations(local))
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:

@@ -7,6 +7,8 @@ first and reduced once, and `(y + w) + x` costs one reduction where `(y + x) + w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation
 from bpir.ir.operation import Operation, Value
@@ -17,10 +19,10 @@ class PartialSums:
     """The partial sums of a block of a model under a placement.
 
     Args:
-        erased: whether operations of training alone stand for what they read, as in inference.
+        erased: whether an operation stands for what it reads, as dropout does in inference.
     """
 
-    def __init__(self, block: Operation, placed: Placed, erased: bool) -> None:
+    def __init__(self, block: Operation, placed: Placed, erased: Callable[[Operation], bool]) -> None:
         self._same: dict[Value, Value] = {}  # what an erased operation gives, and what it reads
         self._readers: dict[Value, list[Operation]] = {}
         self._over: dict[Value, tuple[str, ...]] = {}
@@ -28,7 +30,7 @@ class PartialSums:
         operations = []
         for operation in block.body:
             rule = operation.declaration
-            if erased and isinstance(rule, ModelOperation) and rule.training_only:
+            if isinstance(rule, ModelOperation) and erased(operation):
                 self._same[operation.results[0]] = self._read(operation.operands[0])
                 continue
             operations.append(operation)

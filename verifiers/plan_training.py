@@ -20,9 +20,9 @@ class TrainingCheck(BlockCheck):
         returned = set(self.block.returned)
         for task in self.block.tasks:
             if weight_bytes(task) is not ZERO:
-                if task.layer not in by_layer:
-                    by_layer[task.layer] = self.of(task, "constant", "persistent", weight_bytes(task))
-                self.weights[task] = by_layer[task.layer]
+                if task.owner not in by_layer:
+                    by_layer[task.owner] = self.of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = by_layer[task.owner]
             role = "gradient" if "gradient" in task.phase else "activation"
             results = task.operation.results
             chosen: dict[Value, list[Buffer]] = {}

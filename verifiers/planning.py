@@ -223,10 +223,13 @@ class BlockCheck:
             home = self.of(state, "state", "persistent", bound)
             self.homes.update(dict.fromkeys(state.operation.results, home))
         outputs = [b for b in self.buffers if b.role == "output"]
+        owned: dict[str, str] = {}
         for task in self.block.tasks:
             operation = task.operation
             if weight_bytes(task) is not ZERO:
-                self.weights[task] = self.of(task, "constant", "persistent", weight_bytes(task))
+                if task.owner not in owned:
+                    owned[task.owner] = self.of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = owned[task.owner]
             rule = task.rule
             given = [v for v in operation.results if v in returned]
             own = self.matched(given, self.held.get(("output", task.label), []))

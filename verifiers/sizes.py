@@ -15,6 +15,7 @@ def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
 
 
 def weight_bytes(task: Task) -> Expr:
-    """The bytes of the weights of a task, which are of the element of what it reads first; 0 if it has none."""
-    first = next((value.type for value in task.operation.operands), None)
+    """The bytes of the weights of a task, which are of the element of what it reads first, or gives; 0 if it has none."""
+    like = task.operation.results if task.rule is not None and task.rule.weights_like_result else task.operation.operands
+    first = next((value.type for value in like), None)
     return task.weights * first.element_bytes if isinstance(first, TensorType) else ZERO

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import Local, ModelOperation, layer_of, origin_of, settings_of
+from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, part_of, settings_of
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.dialects.plan import expr_of
 from bpir.ir.diagnostic import note
@@ -215,12 +215,13 @@ class BlockTrace:
             first.append(value not in seen)
             seen.add(value)
         types = [v.type for v in (*task.operands, *task.results[: len(operation.results)])]
-        tensors = tuple(t.local(self.mesh) for t in types if isinstance(t, TensorType))
+        tensors = [t for t in types if isinstance(t, TensorType)]
         ranks = [len(v.type.dims) for v in (*operation.operands, *operation.results) if isinstance(v.type, TensorType)]
         if [len(t.dims) for t in tensors] != ranks:
             return None
         count = len(task.operands)
-        return LayerView(dist.kind_of(task), rule, Local(settings_of(operation), tensors[:count], tensors[count:], tuple(first)))
+        local = part_of(rule, settings_of(operation), tensors[:count], tensors[count:], first, self.mesh)
+        return LayerView(dist.kind_of(task), rule, local)
 
     # --- gradients
 

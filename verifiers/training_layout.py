@@ -44,7 +44,7 @@ class Layout:
                 self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
-        self._sums = PartialSums(named, Placed(placed.axes), erased=False)
+        self._sums = PartialSums(named, Placed(placed.axes), lambda _: False)
 
     def type(self, value: Value) -> TensorType:
         """The type of the image of a value, complete: inside a region sharded at its axis, outside at the tokens or whole."""

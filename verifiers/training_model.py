@@ -19,7 +19,7 @@ from bpir.ir.operation import Block, Operation, Region, Value
 def training_model(block: Operation, sizes: Mapping[str, Expr]) -> Operation:
     """The block with each composite operation in its parts, and each linear with several results as one for each.
 
-    An append to a cache is the identity: training sees all tokens, and keeps no cache.
+    An append to a cache is the identity: training sees all tokens, and keeps no cache. So is the last token.
 
     Args:
         sizes: what the workload puts in the place of symbols.
@@ -55,7 +55,7 @@ class _Reading:
 
     def _results(self, operation: Operation, operands: list[Value]) -> list[Value]:
         rule = operation.declaration
-        if operation.name == "model.kv_append":
+        if operation.name == "model.kv_append" or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
             return operands
         if isinstance(rule, ModelOperation) and rule.composite is not None:
             return [self._steps(operation, rule.composite, operands)]
@@ -98,9 +98,7 @@ class _Reading:
         self.layers.add(layer)
         return layer
 
-    def _add(
-        self, source: Operation, name: str, layer: str, operands: list[Value], properties: Mapping[str, Attribute]
-    ) -> list[Value]:
+    def _add(self, source: Operation, name: str, layer: str, operands: list[Value], properties: Mapping[str, Attribute]) -> list[Value]:
         rule = DECLARATIONS[name]
         own = {k: self._attribute(v) for k, v in properties.items() if k != "context"}
         operation = Operation(name, operands, properties=own, span=source.span, declaration=rule)

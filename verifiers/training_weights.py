@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, layer_of
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, layer_of, part_of
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
 from bpir.verifiers.placed_axes import TENSOR
@@ -102,6 +102,6 @@ class Weights:
         view, forward = self.trace.views[layer_of(operation)], self._forward(operation)
         assert forward is not None  # its callers asked
         values = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
-        tensors = tuple(t.reduced for t in values if isinstance(t, TensorType))
+        tensors = [t for t in values if isinstance(t, TensorType)]
         count = len(operation.operands)
-        return list(rule.weight_types(Local(view.local.settings, tensors[:count], tensors[count:], view.local.first_use)))
+        return list(rule.weight_types(part_of(rule, view.local.settings, tensors[:count], tensors[count:], view.local.first_use)))

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.base import ModelOperation, layer_of, settings_of
 from bpir.dialects.model.factors import Factors, Tensor
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
@@ -56,6 +56,9 @@ def sizes_of(factors: Factors, operation: Operation) -> Sizes:
             dims = found.setdefault(factor, [])
             if dim not in dims:
                 dims.append(dim)
+    rule = operation.declaration
+    if isinstance(rule, ModelOperation):
+        found.update((factor, [dim]) for factor, dim in rule.own_dims(settings_of(operation)).items())
     return found
 
 
@@ -120,7 +123,7 @@ def typing_of(operation: Operation, placed: Placed) -> Typing:
     assert isinstance(rule, ModelOperation)
     factors = rule.factors(operation)
     sizes = sizes_of(factors, operation)
-    known = {factor for operand in factors.operands for factor in operand}
+    known = {factor for tensor in (*factors.operands, factors.own) for factor in tensor}
     splits = [_split(factors, sizes, known.union(result), placed.axes) for result in factors.results]
     taken = {mesh_axis for split in splits for mesh_axis in split}
     for split, result in zip(splits, factors.results, strict=True):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import attrs
+
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.base import layer_of
+from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.expression import ONE, Expr
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Relation
 from bpir.verifiers.typing_rule import symbol_name, weight_symbols
 
 Fields = Mapping[str, Attribute]
@@ -24,27 +27,86 @@ class UnreadableWorkload(Exception):
     """The workload can't be that of the block; the text says why."""
 
 
-def inference_sizes(block: Operation, workload: Fields) -> tuple[str, Expr, dict[str, Expr]]:
-    """The phase, the number of visible tokens, and what stands for each symbol of the model.
+@attrs.frozen
+class Phase:
+    """One inference phase of a block, as the workload says it.
+
+    Attributes:
+        name: `prefill` or `decode`.
+        context, query: the visible tokens and the new ones of each sequence.
+        sizes: what stands for each symbol of the model.
+        last: the same behind `model.last_token`; None where that is the identity.
+        needs: what must hold of these sizes.
+        causal: how attention over new tokens is counted.
+    """
+
+    name: str
+    context: Expr
+    query: Expr
+    sizes: Mapping[str, Expr]
+    last: Mapping[str, Expr] | None
+    needs: tuple[Relation, ...]
+    causal: str
+
+    def type(self, type: TensorType, last: bool = False) -> TensorType:
+        """The type with the sizes of the phase; `last` says that the value depends on the last token alone."""
+        sizes = self.last if last and self.last is not None else self.sizes
+        return type.rewritten(lambda expr: expr.substitute(sizes))
+
+    def is_identity(self, operation: Operation) -> bool:
+        """Whether an operation of the model has no task in the phase."""
+        rule = operation.declaration
+        return isinstance(rule, ModelOperation) and (rule.training_only or (rule.keeps_last_token and self.last is None))
+
+
+def inference_phase(block: Operation, workload: Fields) -> Phase:
+    """The phase of a block that a workload asks for.
 
     Raises:
         UnreadableWorkload: the workload says no phase or no context, or an axis can't become what it says.
     """
-    phase = as_word(workload.get("phase"))
-    if phase not in ("prefill", "decode"):
+    name = as_word(workload.get("phase"))
+    if name not in ("prefill", "decode"):
         raise UnreadableWorkload("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'")
     batch, token = _axes(block, workload)
     named = _context(block)
-    context = as_expr(workload.get("context")) or named
+    context, query, needs = _tokens(name, workload, named)
+    sizes = [(batch, as_expr(workload.get("batch")) or batch), *([(named, context)] if named is not None else [])]
+    every = as_word(workload.get("head")) == "all" or query is ONE
+    return Phase(
+        name,
+        context,
+        query,
+        _replacing(block, [*sizes, (token, query)]),
+        None if every else _replacing(block, [*sizes, (token, ONE)]),
+        needs,
+        as_word(workload.get("causal")) or "dense",
+    )
+
+
+def _tokens(phase: str, workload: Fields, named: Expr | None) -> tuple[Expr, Expr, tuple[Relation, ...]]:
+    """The visible tokens, the new ones, and what must hold of them: of `context = prefix + query` two give the third."""
+    context, query, prefix = (as_expr(workload.get(field)) for field in ("context", "query", "prefix"))
+    if phase == "decode" and (query or prefix) is not None:
+        raise UnreadableWorkload("'query' and 'prefix' are fields of prefill")
+    if query is not None and prefix is not None:
+        whole = query + prefix
+        return whole, query, (Relation("equal", context, whole),) if context is not None else ()
+    context = context or named
     if context is None:
         raise UnreadableWorkload("the workload does not say how many tokens are visible")
-    sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, context if phase == "prefill" else ONE)]
-    return phase, context, _replacing(block, [*sizes, *([(named, context)] if named is not None else [])])
+    if phase == "decode":
+        return context, ONE, ()
+    if query is not None:
+        return context, query, (Relation("greater", context + ONE, query),)
+    if prefix is not None:
+        return context, context - prefix, (Relation("greater", context, prefix),)
+    return context, context, ()
 
 
 def with_visible(workload: Fields, block: Operation, blocks: Iterable[Operation]) -> Fields:
     """The workload for a block without attention, where it says no context: the one that the attentions of the other blocks name."""
-    if "context" in workload or _context(block) is not None:
+    if "context" in workload or {"query", "prefix"} <= workload.keys() or _context(block) is not None:
         return workload
     named = {value for other in blocks for o in other.body if isinstance(value := o.properties.get("context"), ExprAttr)}
     return {**workload, "context": named.pop()} if len(named) == 1 else workload
@@ -112,4 +174,25 @@ def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Ex
         if changed:
             names = ", ".join(sorted(changed))
             raise UnreadableWorkload(f"the weights of '{layer_of(operation)}' have the axis {names}, which the workload replaces")
+    return found
+
+
+def behind_last_token(block: Operation, phase: Phase) -> set[Value]:
+    """The values of a block that depend on the last token of each sequence alone.
+
+    Raises:
+        UnreadableWorkload: an operation reads such a value beside one of all tokens.
+    """
+    found: set[Value] = set()
+    for operation in block.body:
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation):
+            continue
+        if rule.keeps_last_token and phase.last is not None:
+            found.update(operation.results)
+        elif not found.isdisjoint(operation.operands):
+            types = [v.type for v in operation.operands if v not in found and isinstance(v.type, TensorType)]
+            if any(phase.type(type) is not phase.type(type, last=True) for type in types):
+                raise UnreadableWorkload(f"'{layer_of(operation)}' reads all tokens beside the last one")
+            found.update(operation.results)
     return found

@@ -15,6 +15,7 @@ from bpir.ir.attributes import (
     Attribute,
     DictAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     Type,
@@ -180,6 +181,11 @@ class TensorType(Type, Symbolic):
             return self.element
         digits = re.search(r"\d+", self.element.text.removeprefix("bf").removeprefix("tf"))
         return constant({"tf32": 32}.get(self.element.text, int(digits.group()) if digits else 64)) / 8
+
+    @property
+    def is_index(self) -> bool:
+        """Whether its elements are whole numbers, as the numbers of tokens: such values have no gradient."""
+        return isinstance(self.element, IntegerType)
 
     @property
     def elements(self) -> Expr:

@@ -10,7 +10,7 @@ from bpir.dialects import model as model
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
 from bpir.dialects.dist.facts import Activations, LayerMemory
 from bpir.dialects.dist.parts import Amount, CollectiveAxes, Components, MeshAxes
-from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work, settings_of
+from bpir.dialects.model.base import Local, ModelOperation, gather_work, part_of, reduction_work, settings_of
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail, suggestion
@@ -147,12 +147,18 @@ class Task(OperationDeclaration):
     source = Text()
     work = Components(Work, "work", "bp_work_body")
     weights = Amount()  # elements, of a compute task
+    tied = Text()  # the layer that the weights belong to, where that is another
     matmul = Amount()  # operations that matrix products do, of a compute task
 
     @property
     def layer(self) -> str:
         """The name without its phase."""
         return self.label.removesuffix("." + self.phase)
+
+    @property
+    def owner(self) -> str:
+        """The layer that the weights belong to: its own, or the one that it is tied to."""
+        return self.tied or self.layer
 
     @property
     def kind_of_work(self) -> str:
@@ -200,8 +206,8 @@ class Task(OperationDeclaration):
 class Compute(Task):
     """`%y = dist.compute "mlp.gelu.decode" gelu %x : T`, then clauses: the model operation `gelu` on one rank's part.
 
-    `weights` counts the elements of weights on this rank; `matmul` is the part of the operations that matrix products do; `effects` says
-    whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
+    `weights` counts the elements of weights on this rank, `tied` names the layer that they belong to, where that is another; `matmul` is
+    the part of the operations that matrix products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
     `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward reads nothing: the
     product with V under `recompute = core_attention`, whose result is kept.
     """
@@ -218,6 +224,7 @@ class Compute(Task):
         Clause("from", (Task.source,), optional=False),
         Clause("phase", (Task.phase,), optional=False, line=False),
         Clause("weights", (Task.weights,)),
+        Clause("tied", (Task.tied,), line=False),
         Clause("matmul", (Task.matmul,)),
         Clause("effects", (effects,)),
         unread,
@@ -522,6 +529,11 @@ def weights_of(operation: Operation) -> Expr:
     return value.expr if isinstance(value, ExprAttr) else ZERO
 
 
+def weights_owner(task: Operation) -> str:
+    """The layer that the weights of a task belong to: its own, or the one that it is tied to."""
+    return text_of(task, "tied") or name_of(task).removesuffix("." + text_of(task, "phase"))
+
+
 def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
     """The work of a collective on one rank of a mesh.
 
@@ -559,6 +571,7 @@ def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> 
         for axis in (*(a for names in type.axes for a in names), *type.unreduced):
             if axis not in mesh:
                 raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
-        parts.append(type.local(mesh))
+        parts.append(type)
     count = len(operation.operands)
-    return Local(settings_of(source), tuple(parts[:count]), tuple(parts[count:]), tuple(first))
+    rule = source.declaration if isinstance(source.declaration, ModelOperation) else None
+    return part_of(rule, settings_of(source), parts[:count], parts[count:], first, mesh)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.model.composite import Composite
-from bpir.dialects.model.factors import Equation, Factors, equation, weight_type
+from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
 from bpir.ir.diagnostic import fail
@@ -32,12 +32,14 @@ class Local(metaclass=Interned):
         settings: what the operation says besides its operands and its layer (`settings_of`).
         operands, results: the local tensors (sizes divided by the mesh axes that shard them).
         first_use: for each operand whether it is the first use of its value ("every distinct operand is read once").
+        own: the dimensions that weights alone have (the rows of an embedding).
     """
 
     settings: tuple[tuple[str, Attribute], ...]
     operands: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
     first_use: tuple[bool, ...]
+    own: Own = ()
 
     @property
     def distinct_operands(self) -> tuple[TensorType, ...]:
@@ -69,6 +71,7 @@ class Expression(Property[Expr]):
 RULES = (
     "weight_types",
     "weights",
+    "weight_bytes",
     "operations",
     "matmul_operations",
     "forward",
@@ -89,9 +92,12 @@ class ModelOperation(OperationDeclaration):
 
     capabilities: ClassVar[tuple[str, ...]] = ()  # what a target must be able to do
     alternatives: ClassVar[tuple[str, ...]] = ()  # target-neutral implementations, the first is the unfused one
+    keeps_last_token: ClassVar[bool] = False  # of each sequence, where the workload's head needs no other token
     training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
     tensors: ClassVar[str] = ""  # the dimension factors of operands, weights and results (`dialects/model/factors.py`)
     needs_whole: ClassVar[str] = ""  # the factors that no mesh axis may split
+    own_sizes: ClassVar[tuple[tuple[str, str], ...]] = ()  # factors that weights alone have, and the property with the size
+    weights_like_result: ClassVar[bool] = False  # the element of its weights is that of its result, not of its first operand
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
@@ -160,20 +166,32 @@ class ModelOperation(OperationDeclaration):
                 yield tuple(dim for factor, dim in zip(factors.results[index], result.type.dims, strict=True) if factor in own)
 
     def contracted(self, operation: Operation) -> tuple[Expr, ...]:
-        """The dimensions of operands that are summed over: sharded, the result is a partial sum."""
+        """The dimensions of operands, and of weights alone, that are summed over: sharded, the result is a partial sum."""
         factors = self.factors(operation)
         summed = factors.contracted()
-        return tuple(
-            dim
-            for tensor, value in zip(factors.operands, operation.operands, strict=True)
-            if isinstance(value.type, TensorType)
-            for factor, dim in zip(tensor, value.type.dims, strict=True)
-            if factor in summed
+        return (
+            *(
+                dim
+                for tensor, value in zip(factors.operands, operation.operands, strict=True)
+                if isinstance(value.type, TensorType)
+                for factor, dim in zip(tensor, value.type.dims, strict=True)
+                if factor in summed
+            ),
+            *self.own_dims(settings_of(operation)).values(),
         )
+
+    def own_dims(self, settings: Iterable[tuple[str, Attribute]]) -> dict[str, Expr]:
+        """The sizes of the factors that weights alone have, as the operation says them."""
+        said = dict(settings) if self.own_sizes else {}
+        return {factor: value.expr for factor, name in self.own_sizes if isinstance(value := said.get(name), ExprAttr)}
 
     def requires(self, operation: Operation) -> Iterable[Relation]:
         """What must hold of the sizes of the operation in its model."""
         return ()
+
+    def tied_shape(self, operation: Operation) -> tuple[Expr, ...] | None:
+        """The dimensions of the weight of another layer that it reads in the place of its own; None if it has its own."""
+        return None
 
     def weight_types(self, local: Local) -> tuple[TensorType, ...]:
         """The weights, each a tensor with the shards of the dimensions that it shares with operands and results."""
@@ -181,11 +199,24 @@ class ModelOperation(OperationDeclaration):
         if not found.weights:
             return ()
         factors = found.factors(*(tuple(len(type.dims) for type in types) for types in (local.operands, local.results)))
-        return tuple(weight_type(weight, factors, local.operands, local.results) for weights in factors.weights for weight in weights)
+        element = (local.results if self.weights_like_result else local.operands)[0].element
+        return tuple(
+            weight_type(weight, factors, local.operands, local.results, local.own, element)
+            for weights in factors.weights
+            for weight in weights
+        )
 
     def weights(self, local: Local) -> Expr:
         """`w`: the number of weights on one rank."""
         return total(type.elements for type in self.weight_types(local))
+
+    def weight_bytes(self, local: Local) -> Expr:
+        """The bytes of the weights on one rank."""
+        return total(type.bytes for type in self.weight_types(local))
+
+    def weights_read(self, local: Local) -> Expr:
+        """The bytes of weights that forward reads: all of them."""
+        return self.weight_bytes(local)
 
     def operations(self, local: Local) -> Expr:
         """Arithmetic operations of forward on one rank; a multiply-add counts 2."""
@@ -205,10 +236,9 @@ class ModelOperation(OperationDeclaration):
 
     def forward(self, local: Local) -> Work:
         """The work of forward: every distinct operand and the weights are read once, every result is written once."""
-        element = local.operands[0].element_bytes
         return work(
             ops=self.operations(local),
-            read=total(t.bytes for t in self.operands_read(local)) + self.weights(local) * element,
+            read=total(t.bytes for t in self.operands_read(local)) + self.weights_read(local),
             write=total(t.bytes for t in self.results_written(local)),
         )
 
@@ -218,6 +248,10 @@ class ModelOperation(OperationDeclaration):
 
     def weight_gradient_operations(self, local: Local) -> Expr:
         """Operations of the weight gradient."""
+        return ZERO
+
+    def weight_gradient_rows(self, local: Local) -> Expr:
+        """The bytes of the rows that the weight gradient adds to, where it does not write all of it: it reads and writes these."""
         return ZERO
 
     def gradient_matmul(self, local: Local) -> Expr:
@@ -286,6 +320,34 @@ def origin_of(operation: Operation) -> str:
 def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:
     """What a model operation says besides its operands and its layer: `bias`, `features`, `context`."""
     return tuple(item for item in operation.properties.items() if item[0] != "layer")
+
+
+def part_of(
+    rule: ModelOperation | None,
+    settings: tuple[tuple[str, Attribute], ...],
+    operands: Sequence[TensorType],
+    results: Sequence[TensorType],
+    first_use: Iterable[bool],
+    mesh: Mapping[str, Expr] | None = None,
+    sizes: Mapping[str, Expr] | None = None,
+) -> Local:
+    """What the work rules read, from the types of a task.
+
+    A dimension that weights alone have is shared by the mesh axes over which the result is a partial sum and no operand says why.
+
+    Args:
+        mesh: with it, one rank's part of each tensor; without it the whole tensors with their shards.
+        sizes: what stands for the symbols in the settings.
+    """
+    sums = results[0].unreduced if results else ()
+    known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
+    shared = tuple(axis for axis in sums if axis not in known)
+    own = []
+    for factor, dim in (rule.own_dims(settings) if rule is not None else {}).items():
+        size = dim.substitute(sizes) if sizes else dim
+        own.append((factor, size, shared) if mesh is None else (factor, size / product(mesh[axis] for axis in shared), ()))
+    local = [type if mesh is None else type.local(mesh) for type in (*operands, *results)]
+    return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), tuple(first_use), tuple(own))
 
 
 def group_of(layer: str) -> str:

@@ -77,7 +77,9 @@ class LayerView(metaclass=Interned):
 
     @property
     def element(self) -> Expr:
-        return self.operand.element_bytes
+        """The bytes of an element of the weights; of the operand where there are none."""
+        types = self.rule.weight_types(self.local) if self.rule is not None else ()
+        return types[0].element_bytes if types else self.operand.element_bytes
 
     @property
     def whole(self) -> TensorType:
@@ -178,7 +180,9 @@ class Standard(Convention):
         if view.rule is None or view.weights is ZERO:
             return NO_WORK
         read = total(t.bytes for t in view.local.results) + self._needed(view, view.rule.weight_gradient_reads)
-        return work(view.rule.weight_gradient_operations(view.local), read, view.weights * view.element)
+        rows = view.rule.weight_gradient_rows(view.local)
+        written = rows if rows is not ZERO else view.weights * view.element
+        return work(view.rule.weight_gradient_operations(view.local), read + rows, written)
 
     @staticmethod
     def _needed(view: LayerView, reads: tuple[str, ...]) -> Expr:

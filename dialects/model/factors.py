@@ -15,6 +15,8 @@ from functools import cache
 import attrs
 
 from bpir.dialects.bp import TensorType
+from bpir.ir.attributes import Type
+from bpir.ir.expression import Expr
 
 Tensor = tuple[str, ...]
 """The factors of a tensor, one a dimension."""
@@ -43,7 +45,14 @@ class Factors:
     def contracted(self) -> Tensor:
         """The factors that are summed over: no result has them."""
         kept = {factor for result in self.results for factor in result}
-        return tuple(dict.fromkeys(factor for operand in self.operands for factor in operand if factor not in kept))
+        return tuple(dict.fromkeys(factor for tensor in (*self.operands, self.own) for factor in tensor if factor not in kept))
+
+    @property
+    def own(self) -> Tensor:
+        """The factors that weights alone have: the rows of an embedding. They are summed over, as the rows that are not looked up are 0."""
+        known = {factor for tensor in (*self.operands, *self.results) for factor in tensor}
+        named = (factor for weights in self.weights for weight in weights for factor in weight)
+        return tuple(dict.fromkeys(factor for factor in named if factor not in known))
 
 
 @attrs.frozen
@@ -130,15 +139,29 @@ def _tensors(text: str) -> tuple[Tensor, ...]:
     return tuple(tuple(tensor.split()) for tensor in text.split(",") if tensor.strip())
 
 
-def weight_type(weight: Tensor, factors: Factors, operands: Sequence[TensorType], results: Sequence[TensorType]) -> TensorType:
+Own = tuple[tuple[str, Expr, tuple[str, ...]], ...]
+"""The factors that weights alone have: each with its size and the mesh axes that shard it."""
+
+
+def weight_type(
+    weight: Tensor, factors: Factors, operands: Sequence[TensorType], results: Sequence[TensorType], own: Own, element: Expr | Type
+) -> TensorType:
     """A weight as a tensor: each dimension as large as its factor, and sharded as the operand or result that has the factor.
 
-    Units: the element type is that of the first operand.
+    Args:
+        own: the factors that neither operands nor results have.
+        element: the width in bytes or the type of an element.
     """
     dims, axes = [], []
     pairs = [*zip(factors.operands, operands, strict=True), *zip(factors.results, results, strict=True)]
+    alone = {name: (size, mesh_axes) for name, size, mesh_axes in own}
     for factor in weight:
+        if factor in alone:
+            size, mesh_axes = alone[factor]
+            dims.append(size)
+            axes.append(mesh_axes)
+            continue
         type, index = next((type, tensor.index(factor)) for tensor, type in pairs if factor in tensor)
         dims.append(type.dims[index])
         axes.append(type.axes[index])
-    return TensorType(tuple(dims), tuple(axes), operands[0].element, ())
+    return TensorType(tuple(dims), tuple(axes), element, ())

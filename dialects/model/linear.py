@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr, shape_text, tensor
+from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
 from bpir.dialects.model.base import (
     Local,
     ModelOperation,
+    feature_dims,
     features,
     model_syntax,
     tensor_type,
@@ -19,10 +20,10 @@ from bpir.dialects.model.base import (
 )
 from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.attributes import ArrayAttr, Attribute
-from bpir.ir.declaration import Fragment, Piece
+from bpir.ir.declaration import Fragment, Piece, Report
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Flag, Property
+from bpir.ir.syntax import Clause, Flag, Property, Text
 
 
 @attrs.frozen(eq=False)
@@ -62,6 +63,7 @@ def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
 class Linear(ModelOperation):
     r"""`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
 
+    `tied "embedding.tokens"` says that its weight is the table of that layer: one tensor, of which both are readers (Press and Wolf 2017).
     Keeps the batch and token axes of its operand and contracts the rest. dX = dY W^T and dW = X^T dY; the bias's gradient is a sum over
     tokens. dX reads W and dY, dW reads X and dY.
 
@@ -80,7 +82,8 @@ class Linear(ModelOperation):
     name = "model.linear"
     features = Shapes()
     bias = Flag()
-    syntax = model_syntax(bias, Clause(":", (features,), optional=False, line=False))
+    tied = Text()
+    syntax = model_syntax(bias, Clause("tied", (tied,), line=False), Clause(":", (features,), optional=False, line=False))
     capabilities = ("matrix_multiply",)
     tensors = "b s K*; K* N* -> b s N*"
     weight_gradient_reads = ("operand 0",)
@@ -88,6 +91,17 @@ class Linear(ModelOperation):
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
         return [tensor((*token_dims(type), *shape), type.element) for shape in Linear(operation).features]
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        if "tied" in operation.properties and (len(operation.results) != 1 or "bias" in operation.properties):
+            report.error(operation, "a tied 'model.linear' has one result and no bias: its weight is the table of another layer")
+
+    def tied_shape(self, operation: Operation) -> tuple[Expr, ...] | None:
+        if "tied" not in operation.properties:
+            return None
+        operand, result = operation.operands[0].type, operation.results[0].type
+        assert isinstance(operand, TensorType) and isinstance(result, TensorType)
+        return (*feature_dims(result), *feature_dims(operand))
 
     def equation(self, settings: frozenset[str]) -> Equation:
         return equation("b s K*; K* N*, N* -> b s N*") if "bias" in settings else super().equation(settings)

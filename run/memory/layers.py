@@ -71,7 +71,7 @@ class LayerBytes:
     def _weights(self, task: Operation | None) -> Fraction:
         if task is None:
             return Fraction(0)
-        return max(sum((size for key, size in meter.read.items() if isinstance(key, tuple)), Fraction(0)) for meter in self.meters[task])
+        return max(sum((size for size in meter.held.values()), Fraction(0)) for meter in self.meters[task])
 
     def _elements(self, value: Value) -> int:
         return max(int(array.size) for array in self.arrays[value])

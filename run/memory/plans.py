@@ -91,7 +91,7 @@ class PlanMemory:
         for buffer in self.buffers:
             task = next((t for t in self.meters if dist.name_of(t) == buffer.origin), None)
             if buffer.role == "constant" and task is not None:
-                needed = max(sum((b for key, b in m.read.items() if _is_weight(key)), Fraction(0)) for m in self.meters[task])
+                needed = max(sum(m.held.values(), Fraction(0)) for m in self.meters[task])
                 found.append((f"weights of '{buffer.origin}'", needed, [buffer]))
         return found
 
@@ -129,7 +129,3 @@ class PlanMemory:
 
     def _from(self, origin: str, role: str) -> list[Buffer]:
         return [buffer for buffer in self.buffers if buffer.origin == origin and buffer.role == role]
-
-
-def _is_weight(key: object) -> bool:
-    return isinstance(key, tuple) and key[:1] == ("weight",)

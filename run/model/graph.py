@@ -22,6 +22,7 @@ class Node:
         operands: values, by number.
         says, words, sizes: its flags, words and expressions.
         shapes: of a linear, the dimensions that each result gets.
+        made: of each result the dimensions behind batch and tokens.
         new_tokens: whether the second operand has the tokens of the block's first input: in inference the new ones.
         roles: what each result is read as (`query`), empty if as nothing that has a name.
     """
@@ -33,6 +34,7 @@ class Node:
     words: Mapping[str, str]
     sizes: Mapping[str, int]
     shapes: tuple[tuple[int, ...], ...]
+    made: tuple[tuple[int, ...], ...]
     roles: tuple[str, ...]
     new_tokens: bool
     span: Span | None
@@ -46,6 +48,8 @@ class Step:
         layer: that of the model operation that it comes from; `part` names the step where that falls apart.
         twin: how many steps before it have the same layer and part, as where a linear gives the queries of two attentions.
         features: of a linear, the dimensions that it produces.
+        own: the sizes that weights alone have.
+        tied: the layer whose table it reads as its weight, if not its own.
     """
 
     index: int
@@ -58,6 +62,8 @@ class Step:
     features: tuple[int, ...]
     span: Span | None
     twin: int = 0
+    own: tuple[int, ...] = ()
+    tied: str = ""
 
     @property
     def name(self) -> str:
@@ -67,9 +73,10 @@ class Step:
 
 @attrs.define(eq=False)
 class Builder:
-    """Collects the steps of a block."""
+    """Collects the steps of a block; `last` says that a last token is kept alone."""
 
     training: bool
+    last: bool = False
     steps: list[Step] = attrs.field(factory=list)
     values: int = 0
     makers: dict[int, str] = attrs.field(factory=dict)
@@ -99,7 +106,9 @@ class Builder:
         flags = node.says if says is None else says
         twin = self.parts.get((node.layer, part), 0)
         self.parts[node.layer, part] = twin + 1
-        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span, twin))
+        own = tuple(node.sizes[name] for name in SEMANTICS[kind].own_sizes if name in node.sizes)
+        tied = node.words.get("tied", "")
+        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span, twin, own, tied))
         return made[0]
 
     def append(self, node: Node, key: int, value: int) -> list[int]:
@@ -119,13 +128,13 @@ class Graph:
     training: bool
 
 
-def graph_of(block: Operation, number: Callable[[Expr], int], training: bool) -> Graph:
-    """The steps of a `model.block`.
+def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, last: bool = False) -> Graph:
+    """The steps of a `model.block`; `last` says that `last_token` is no identity.
 
     Raises:
         DiagnosticError: an operation has no semantics, or a size is no positive integer.
     """
-    builder = Builder(training)
+    builder = Builder(training, last)
     values: dict[Value, int] = {argument: builder.new_value() for argument in block.regions[0].blocks[0].arguments}
     inputs = tuple(values.values())
     results: tuple[int, ...] = ()
@@ -160,7 +169,9 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
     tokens = [
         v.type.dims[1] for v in (*block.regions[0].blocks[0].arguments[:1], *operation.operands[1:2]) if isinstance(v.type, TensorType)
     ]
-    return Node(kind, words.get("layer", ""), operands, frozenset(says), words, sizes, shapes, roles, len(set(tokens)) == 1, operation.span)
+    made = tuple(tuple(map(number, v.type.dims[2:])) for v in operation.results if isinstance(v.type, TensorType))
+    new = len(set(tokens)) == 1
+    return Node(kind, words.get("layer", ""), operands, frozenset(says), words, sizes, shapes, made, roles, new, operation.span)
 
 
 def _shapes(attribute: Attribute | None) -> list[list[Expr]]:

@@ -22,6 +22,11 @@ def draw(name: str, shape: Sequence[int]) -> Array:
     return np.random.Generator(np.random.PCG64(zlib.crc32(name.encode()))).standard_normal(tuple(shape))
 
 
+def draw_indices(name: str, shape: Sequence[int]) -> Array:
+    """Random numbers of rows that depend on the name alone."""
+    return np.random.Generator(np.random.PCG64(zlib.crc32(name.encode()))).integers(0, 1000, tuple(shape))
+
+
 def drawn_mask(step: Step, shape: Sequence[int]) -> Array:
     """The mask of a dropout over a whole tensor: every rank cuts its part from it, in every phase."""
     uniform = np.random.Generator(np.random.PCG64(zlib.crc32(f"mask {step.name}".encode()))).random(tuple(shape))
@@ -76,10 +81,11 @@ def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, 
             operands += [drawn_cache(step, i, (a.shape[0], context, *a.shape[2:]), new) for i, a in enumerate(operands)]
         call = Call(
             [Operand(array) for array in operands],
-            _weights(step, operands[0], values.weights),
+            _weights(graph, step, operands[0], values.weights),
             step.says,
             step.features,
             lambda step=step, shape=operands[0].shape: drawn_mask(step, shape),  # type: ignore[misc]
+            own=[(0, size, size) for size in step.own],
         )
         results = SEMANTICS[step.kind].forward(call)
         if step.kind == "dropout":
@@ -88,13 +94,25 @@ def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, 
     return values
 
 
-def _weights(step: Step, x: Array, known: dict[WeightKey, Array]) -> list[Array]:
+def _weights(graph: Graph, step: Step, x: Array, known: dict[WeightKey, Array]) -> list[Array]:
     features = step.features or x.shape[2:]
-    shapes = SEMANTICS[step.kind].weight_dims(x.shape, (*x.shape[:2], *features), step.says)
+    shapes = SEMANTICS[step.kind].weight_dims(x.shape, (*x.shape[:2], *features), step.says, step.own)
+    if step.tied and (step.index, 0) not in known:
+        known[step.index, 0] = _table(graph, step, (*features, *x.shape[2:]), len(features), known)
     for index, shape in enumerate(shapes):
         if (step.index, index) not in known:
             known[step.index, index] = drawn_weight(step, index, shape)
     return [known[step.index, index] for index in range(len(shapes))]
+
+
+def _table(graph: Graph, step: Step, shape: tuple[int, ...], rows: int, known: dict[WeightKey, Array]) -> Array:
+    """The table of the layer that a step is tied to, as a linear reads it: its rows are the last dimensions."""
+    owner = next((other for other in graph.steps if other.layer == step.tied), None)
+    key = (owner.index, 0) if owner is not None else (-1, 0)
+    table = known[key] if key in known else drawn_weight(owner or step, 0, shape)
+    if owner is not None:
+        known[key] = table
+    return np.moveaxis(table, range(rows), range(-rows, 0))
 
 
 @attrs.frozen(eq=False)
@@ -128,11 +146,14 @@ def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradi
         semantics = SEMANTICS[step.kind]
         weights = [values.weights[step.index, i] for i in range(len(semantics.weight_dims((0, 0, 0), (0, 0, 0), step.says)))]
         reads = [dy, *(values.read(step, what) for what in semantics.gradient_reads)]
-        for index, part in enumerate(semantics.gradient(Call([Operand(a) for a in reads], weights, step.says))):
+        indices = values.arrays[step.operands[0]].dtype.kind == "i"  # numbers of rows have no gradient
+        call = Call([Operand(a) for a in reads], weights, step.says)
+        for index, part in enumerate([] if indices else semantics.gradient(call)):
             found.parts[step.index, index] = part
             add(step.operands[index], part)
         if weights:
             reads = [dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
-            gradients = semantics.weight_gradient(Call([Operand(a) for a in reads], (), step.says))
+            call = Call([Operand(a) for a in reads], (), step.says, own=[(0, size, size) for size in step.own])
+            gradients = semantics.weight_gradient(call)
             found.weights.update({(step.index, i): gradient for i, gradient in enumerate(gradients)})
     return found

@@ -28,14 +28,16 @@ class Model:
     def floor(self) -> float:
         """A thousandth of the largest number that occurs: what is smaller in a sum with it may be nothing but rounding."""
         gradients = [] if self.gradients is None else [*self.gradients.values.values(), *self.gradients.weights.values()]
-        largest = max(float(np.max(np.abs(array))) for array in (*self.values.arrays.values(), *gradients))
+        arrays = [array for array in (*self.values.arrays.values(), *gradients) if array.dtype.kind != "i"]
+        largest = max((float(np.max(np.abs(array))) for array in arrays), default=0.0)
         return NOISE * max(1.0, largest) if np.isfinite(largest) else NOISE
 
     def returned(self) -> list[tuple[str, Array]]:
         """What a block returns: the results, then in training the gradient of each input."""
         found = [(f"result {i}", self.values.arrays[v]) for i, v in enumerate(self.graph.results)]
         if self.gradients is not None:
-            gradients = [self.gradients.values.get(v, np.zeros_like(self.values.arrays[v])) for v in self.graph.inputs]
+            inputs = [v for v in self.graph.inputs if self.values.arrays[v].dtype.kind != "i"]
+            gradients = [self.gradients.values.get(v, np.zeros_like(self.values.arrays[v])) for v in inputs]
             found += [(f"the gradient of input {i}", gradient) for i, gradient in enumerate(gradients)]
         return found
 

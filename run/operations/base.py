@@ -25,6 +25,7 @@ class Semantics:
         roles: names of the operands, which a part of a linear that makes one takes (`attention.query`).
         in_place: the operands that the result may overwrite where they die.
         activation: whether `fused_activation` makes it move no bytes.
+        own_sizes: the names of the sizes that its weights alone have, such as the rows of a table.
     """
 
     kind: ClassVar[str] = ""
@@ -33,6 +34,7 @@ class Semantics:
     roles: ClassVar[tuple[str, ...]] = ()
     in_place: ClassVar[tuple[int, ...]] = ()
     activation: ClassVar[bool] = False
+    own_sizes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         if cls.kind:
@@ -42,8 +44,8 @@ class Semantics:
         """Add the steps of one operation of a model, and return its results. One step, unless it falls apart."""
         return [builder.step(self.kind, node, node.operands)]
 
-    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str]) -> tuple[tuple[T, ...], ...]:
-        """The dimensions of each weight from those of the operand and the result: of sizes, or of the axes that shard them."""
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
+        """The dimensions of each weight from those of the operand and the result, and its own: of sizes, or of the axes that shard them."""
         return ()
 
     def forward(self, call: Call) -> list[Array]:

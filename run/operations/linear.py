@@ -37,7 +37,7 @@ class Linear(Semantics):
             for i, shape in enumerate(node.shapes)
         ]
 
-    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str]) -> tuple[tuple[T, ...], ...]:
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         produced = tuple(y[TOKEN_RANK:])
         return ((*x[TOKEN_RANK:], *produced), *([produced] if "bias" in says else []))
 

@@ -30,7 +30,7 @@ class Normalization(Semantics):
     gradient_reads = ("operand 0",)
     weight_gradient_reads = ("operand 0",)
 
-    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str]) -> tuple[tuple[T, ...], ...]:
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         return (tuple(x[TOKEN_RANK:]),) * self.vectors
 
     def _normalised(self, x: Array) -> tuple[Array, Array]:

@@ -27,6 +27,12 @@ Meant = tuple[Results, list[Array | None]]
 """What a task gives, and for each result the whole array that it must be, where the model says one."""
 
 
+def _alone(x: Axes, y: Layout) -> tuple[str, ...]:
+    """The mesh axes over which a result is a partial sum although they do not share the operand: they share what weights alone have."""
+    known = {axis for axes in x for axis in axes}
+    return tuple(axis for axis in y.unreduced if axis not in known)
+
+
 @attrs.frozen(eq=False)
 class Tasks:
     """Gives each task its meaning."""
@@ -125,20 +131,32 @@ class Tasks:
 
         call = Call(
             self.ranks.operands(task, rank),
-            self._parts_of_weights(step, x.axes, y.axes, rank),
+            self._parts_of_weights(step, x.axes, y, rank),
             step.says,
             features,
             mask,
+            self._own(step, _alone(x.axes, y), rank),
+            self.ranks.mesh.ranges(x, rank)[1][0],
+            self.ranks.numbers.width(result),
             self.ranks.mesh.first(rank, y.unreduced),
             step.index,
             meter,
         )
         return semantics.forward(call)
 
-    def _parts_of_weights(self, step: Step, x: Axes, y: Axes, rank: int) -> list[Array]:
+    def _own(self, step: Step, axes: tuple[str, ...], rank: int) -> list[tuple[int, int, int]]:
+        """A rank's part of each size that weights alone have."""
+        found = []
+        for size in step.own:
+            ((first, end),) = self.ranks.mesh.ranges(Layout((size,), (axes,)), rank)
+            found.append((first, end - first, size))
+        return found
+
+    def _parts_of_weights(self, step: Step, x: Axes, y: Layout, rank: int) -> list[Array]:
         """A rank's part of each weight: a dimension lies where the operand's or the result's does that it belongs to."""
         found = []
-        for index, axes in enumerate(SEMANTICS[step.kind].weight_dims(x, y, step.says)):
+        own = [_alone(x, y)] * len(step.own)
+        for index, axes in enumerate(SEMANTICS[step.kind].weight_dims(x, y.axes, step.says, own)):
             whole = self.model.values.weights[step.index, index]
             if len(axes) != whole.ndim:
                 raise ValueError(f"weight {index} of '{step.layer}' has {whole.ndim} dimensions, here {len(axes)} are needed")
@@ -154,7 +172,7 @@ class Tasks:
         y, x = self.ranks.layouts[task.operands[0]], self.ranks.layouts[task.results[0]]
 
         def results(rank: int, meter: Meter) -> list[Array]:
-            weights = self._parts_of_weights(step, x.axes, y.axes, rank) if has_weights(step) else []
+            weights = self._parts_of_weights(step, x.axes, y, rank) if has_weights(step) else []
             operands = self.ranks.operands(task, rank)
             return semantics.gradient(Call([operands[i] for i in places], weights, step.says, meter=meter))
 
@@ -170,7 +188,11 @@ class Tasks:
 
         def results(rank: int, meter: Meter) -> list[Array]:
             operands = self.ranks.operands(task, rank)
-            return semantics.weight_gradient(Call([operands[i] for i in places], (), step.says, meter=meter))
+            call = Call([operands[i] for i in places], (), step.says, meter=meter)
+            call.own = self._own(step, self.ranks.layouts[task.results[0]].axes[0], rank)
+            call.first_token = self.ranks.mesh.ranges(self.ranks.layouts[task.operands[0]], rank)[1][0]
+            call.width = self.ranks.numbers.width(task.results[0])
+            return semantics.weight_gradient(call)
 
         return results, expected
 
