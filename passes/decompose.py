@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of
 from bpir.dialects.model.composite import Composite
-from bpir.dialects.model.linear import shape_attribute, shapes_of
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
@@ -68,26 +67,47 @@ class _Decomposition:
             self.values.update(zip(operation.results, operands, strict=True))
         elif isinstance(rule, ModelOperation) and rule.composite is not None:
             self.values[operation.results[0]] = self._composite(operation, rule.composite, operands)
-        elif operation.name == "model.linear" and len(operation.results) > 1:
-            shapes = shapes_of(operation.properties["features"])
-            for index, (result, shape) in enumerate(zip(operation.results, shapes, strict=True)):
-                properties = {**operation.properties, "features": ArrayAttr((shape_attribute(shape),))}
-                layer = self._part(operation, result, index)
-                self.values[result] = self._add(operation, "linear", layer, operands, properties, result.name)
+        elif isinstance(rule, ModelOperation) and rule.per_result and len(operation.results) > 1:
+            self._each(operation, rule, operands)
         elif operation.name == "model.return":
             self.out.append(Operation(operation.name, operands, span=operation.span, declaration=operation.declaration))
         else:
             kind = operation.name.partition(".")[2]
-            name = operation.results[0].name
-            self.values[operation.results[0]] = self._add(operation, kind, layer_of(operation), operands, operation.properties, name)
+            names = [result.name for result in operation.results]
+            images = self._add(operation, kind, layer_of(operation), operands, operation.properties, names)
+            self.values.update(zip(operation.results, images, strict=True))
+
+    def _each(self, operation: Operation, rule: ModelOperation, operands: list[Value]) -> None:
+        """An operation of its own for each result, with its entry of the property that has one for each."""
+        entries = operation.properties[rule.per_result]
+        assert isinstance(entries, ArrayAttr)
+        kind = operation.name.partition(".")[2]
+        for index, (result, entry) in enumerate(zip(operation.results, entries.values, strict=True)):
+            properties = {**operation.properties, rule.per_result: ArrayAttr((entry,))}
+            layer = self._part(operation, result, index)
+            (self.values[result],) = self._add(operation, kind, layer, operands, properties, [result.name])
 
     def _part(self, operation: Operation, result: Value, index: int) -> str:
         """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number."""
+        images = self._images(result)
         for reader in self.block.body:
-            if reader.name in ("model.attention", "model.kv_append") and result in reader.operands:
+            if reader.name in ("model.attention", "model.kv_append") and not images.isdisjoint(reader.operands):
                 names = _PARTS if reader.name == "model.attention" else _PARTS[1:]
-                return self._free(names[reader.operands.index(result)], operation)
+                return self._free(next(n for n, v in zip(names, reader.operands, strict=True) if v in images), operation)
         return free_name(f"{layer_of(operation)}.{index}", layer_of(operation), self.names)
+
+    def _images(self, value: Value) -> set[Value]:
+        """The value, and what operations make of it alone without a change of its type: Q that is turned, or scaled, is Q."""
+        found = {value}
+        for operation in self.block.body:
+            rule = operation.declaration
+            if found.isdisjoint(operation.operands) or not isinstance(rule, ModelOperation):
+                continue
+            for lane in rule.factors(operation).lanes:
+                read, made = [operation.operands[i] for i in lane.operands], [operation.results[i] for i in lane.results]
+                if len(read) == len(made) == 1 and read[0] in found and read[0].type is made[0].type:
+                    found.update(made)
+        return found
 
     def _free(self, part: str, operation: Operation) -> str:
         """`attention.softmax`: the part of an operation, in its group."""
@@ -104,7 +124,7 @@ class _Decomposition:
             last = step is composite.steps[-1]
             name = operation.results[0].name if last else step.result
             flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
-            found[step.part] = self._add(operation, step.kind, self._free(step.part, operation), reads, flags, name)
+            (found[step.part],) = self._add(operation, step.kind, self._free(step.part, operation), reads, flags, [name])
         return found[composite.steps[-1].part]
 
     def _add(
@@ -114,8 +134,8 @@ class _Decomposition:
         layer: str,
         operands: list[Value],
         properties: dict[str, Attribute],
-        name: str | None,
-    ) -> Value:
+        names: list[str | None],
+    ) -> list[Value]:
         declaration = DECLARATIONS["model." + kind]
         kept = {k: v for k, v in properties.items() if k != "context"}
         kept = {k: self._properties(v) for k, v in kept.items()}
@@ -127,10 +147,10 @@ class _Decomposition:
             declaration=declaration,
         )
         types = declaration.infer(operation) or []
-        operation.results = [Value(t, operation, i, name) for i, t in enumerate(types)]
+        operation.results = [Value(t, operation, i, name) for i, (t, name) in enumerate(zip(types, names, strict=True))]
         operation.attributes["source"] = source.properties["layer"]
         self.out.append(operation)
-        return operation.results[0]
+        return operation.results
 
     def _properties(self, value: Attribute) -> Attribute:
         if isinstance(value, ExprAttr):
@@ -142,5 +162,4 @@ class _Decomposition:
 
 def _has_parts(operation: Operation) -> bool:
     rule = operation.declaration
-    composite = isinstance(rule, ModelOperation) and rule.composite is not None
-    return composite or (operation.name == "model.linear" and len(operation.results) > 1)
+    return isinstance(rule, ModelOperation) and (rule.composite is not None or bool(rule.per_result and len(operation.results) > 1))

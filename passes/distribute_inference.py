@@ -212,7 +212,7 @@ class _Distribution:
         assert isinstance(declaration, ModelOperation)
         operands = [self.values[v] for v in operation.operands]
         if self.phase.erases(operation):
-            self.values[operation.results[0]] = operands[0]
+            self._bind(operation, operands)
         elif isinstance(declaration, KvAppend):
             self._bind(operation, self._append(operation, layer_of(operation), operands))
         elif isinstance(declaration, Attention):
@@ -225,14 +225,16 @@ class _Distribution:
             self._plain(operation, declaration, operands)
 
     def _plain(self, operation: Operation, declaration: ModelOperation, operands: list[Value]) -> None:
-        late = any(isinstance(v.type, TensorType) and v.type.unreduced for v in operands)
-        partial = late or any(lone_symbol(dim) in self.axes for dim in declaration.contracted(operation))
-        results = [self._type(v) for v in operation.results]
-        if partial:
-            results = [TensorType(t.dims, t.axes, t.element, (TENSOR,)) for t in results]
+        results = []
+        for index, value in enumerate(operation.results):
+            type = self._type(value)
+            read = [operands[i].type for i in declaration.factors(operation).lane_of_result(index).operands]
+            late = any(isinstance(t, TensorType) and t.unreduced for t in read)
+            partial = late or any(lone_symbol(dim) in self.axes for dim in declaration.contracted(operation, index))
+            results.append(type.partial(TENSOR) if partial else type)
         task = self._compute(operation, layer_of(operation), operands, results)
-        values = zip(operation.results, task.results, strict=True)
-        self._bind(operation, [self._all_reduce(operation, v) if partial and of not in self.late else v for of, v in values])
+        values = zip(operation.results, task.results, results, strict=True)
+        self._bind(operation, [self._all_reduce(operation, v) if type.unreduced and of not in self.late else v for of, v, type in values])
 
     def _bind(self, operation: Operation, values: list[Value]) -> None:
         self.values.update(zip(operation.results, values, strict=True))

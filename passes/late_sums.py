@@ -23,18 +23,20 @@ def late_sums(block: Operation, axes: Collection[str], erased: Callable[[Operati
         rule = operation.declaration if isinstance(operation.declaration, ModelOperation) else None
         operands = [same.get(value, value) for value in operation.operands]
         if rule is not None and erased is not None and erased(operation):
-            same[operation.results[0]] = operands[0]
+            same.update(zip(operation.results, operands, strict=True))
         else:
             computed.append((operation, rule, operands))
     uses = Counter(value for _, _, operands in computed for value in operands)
     late: set[Value] = set()
     partial: set[Value] = set()
     for operation, rule, operands in computed:
-        if rule is None:
-            continue
-        if rule.passes_sums and partial.issuperset(operands) and all(uses[value] == 1 for value in operands):
-            late.update(operands)
-            partial.update(operation.results)
-        elif any(lone_symbol(dim) in axes for dim in rule.contracted(operation)):
-            partial.update(operation.results)
+        for lane in rule.factors(operation).lanes if rule is not None else ():
+            assert rule is not None
+            read = [operands[index] for index in lane.operands]
+            made = [operation.results[index] for index in lane.results]
+            if rule.passes_sums and partial.issuperset(read) and all(uses[value] == 1 for value in read):
+                late.update(read)
+                partial.update(made)
+            elif any(lone_symbol(dim) in axes for dim in rule.contracted(operation, lane.results[0])):
+                partial.update(made)
     return late

@@ -136,8 +136,7 @@ class _Placement:
         split = {factor for factor, names in user.symbols.items() if names & chosen}
         if split & (user.factors.whole | user.numbers):
             return False
-        known = {factor for tensor in (*user.factors.operands, user.factors.own) for factor in tensor}
-        return all(len(split & (known | set(result))) <= 1 for result in user.factors.results)
+        return all(len(split & user.factors.involved(index)) <= 1 for index in range(len(user.factors.results)))
 
 
 def _dims(type: object) -> Sequence[Expr]:

@@ -46,21 +46,25 @@ class Regions:
         marks[TOKEN_RANK - 1] = (TENSOR,)
         return TensorType(placed.dims, tuple(marks), placed.element, ())
 
-    def enters(self, operation: Operation, value: Value) -> bool:
+    def enters(self, operation: Operation, index: int) -> bool:
         """Whether an operation shares an axis among ranks that an operand lacks: it reads that whole, and its gradient is a partial sum.
 
-        So does a linear whose weight brings the axis in, and a product of all heads with the one head of K or V.
+        So does a linear whose weight brings the axis in, and a product of all heads with the one head of K or V. Of an operation with
+        several lanes only the results that depend on the operand matter: its one head of K stays whole beside the heads of Q.
         """
         rule = operation.declaration
-        if not isinstance(rule, ModelOperation) or self.contracts(operation):
+        if not isinstance(rule, ModelOperation):
             return False
-        shared = any(lone_symbol(dim) in self.axes for result in operation.results for dim in _dims(result))
-        return shared and not any(lone_symbol(dim) in self.axes for dim in _dims(value))
+        results = rule.factors(operation).lane_of_operand(index).results
+        if any(self.contracts(operation, result) for result in results):
+            return False
+        shared = any(lone_symbol(dim) in self.axes for result in results for dim in _dims(operation.results[result]))
+        return shared and not any(lone_symbol(dim) in self.axes for dim in _dims(operation.operands[index]))
 
-    def contracts(self, operation: Operation) -> bool:
-        """Whether the operation sums over a sharded axis: its result is a partial sum."""
+    def contracts(self, operation: Operation, result: int) -> bool:
+        """Whether the operation sums over a sharded axis for a result: that is a partial sum."""
         rule = operation.declaration
-        return isinstance(rule, ModelOperation) and any(lone_symbol(dim) in self.axes for dim in rule.contracted(operation))
+        return isinstance(rule, ModelOperation) and any(lone_symbol(dim) in self.axes for dim in rule.contracted(operation, result))
 
 
 def _dims(value: Value) -> tuple[Expr, ...]:

@@ -87,10 +87,10 @@ class Graph:
             self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.regions[0].blocks[0].arguments)
         ]
         self.results: list[Flow] = []
-        self._readers = self._uses()
+        self._uses = _uses(block)
         for operation in block.body:
             if operation.name == "model.return":
-                if any(len(self._readers[v]) > 1 and {*self._readers[v]} == {operation} for v in operation.operands):
+                if any(len(self._uses[v]) > 1 and {reader for reader, _ in self._uses[v]} == {operation} for v in operation.operands):
                     raise fail("a value is returned twice, and no layer reads it, where its gradients could be summed", operation.span)
                 self.results = [self.flows[v] for v in operation.operands]
                 for flow in self.results:
@@ -102,23 +102,16 @@ class Graph:
         found = self.flows[value] = Flow(type, producer, value.name or name)
         return found
 
-    def _uses(self) -> dict[Value, list[Operation]]:
-        found: dict[Value, list[Operation]] = {}
-        for operation in self.block.body:
-            for value in operation.operands:
-                found.setdefault(value, []).append(operation)
-        return found
-
     def _type(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
         return self.regions.type(value.type)
 
     def _entering(self, value: Value) -> list[Operation]:
-        return [r for r in self._readers[value] if self._enters(r, value)]
+        return [reader for reader, index in self._uses[value] if self._enters(reader, index)]
 
-    def _enters(self, operation: Operation, value: Value) -> bool:
-        """Whether the operation begins a region that has collectives at its borders with the value."""
-        return self._collective() and self.regions.enters(operation, value)
+    def _enters(self, operation: Operation, index: int) -> bool:
+        """Whether the operation begins a region that has collectives at its borders with the operand."""
+        return self._collective() and self.regions.enters(operation, index)
 
     # --- layers
 
@@ -127,35 +120,35 @@ class Graph:
         assert isinstance(rule, ModelOperation)
         for value in dict.fromkeys(operation.operands):
             self._before(operation, value)
-        operands = [self.entered[v] if self._enters(operation, v) else self.flows[v] for v in operation.operands]
-        self._check_tokens(operation, operands)
-        late = any(flow.type.unreduced for flow in operands)
-        contracts = late or (self._collective() and self.regions.contracts(operation))
+        operands = [self.entered[v] if self._enters(operation, i) else self.flows[v] for i, v in enumerate(operation.operands)]
+        self._check_tokens(operation, rule, operands)
         types = []
-        for value in operation.results:
+        for index, value in enumerate(operation.results):
             type = self._type(value)
-            types.append(type.whole.partial(TENSOR) if contracts else type)
+            late = any(operands[i].type.unreduced for i in rule.factors(operation).lane_of_result(index).operands)
+            partial = late or (self._collective() and self.regions.contracts(operation, index))
+            types.append(type.whole.partial(TENSOR) if partial else type)
         kind = operation.name.partition(".")[2]
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
-        if any(self.regions.enters(operation, v) for v in operation.operands) and not any(flow.producer in self.heads for flow in operands):
+        entering = any(self.regions.enters(operation, index) for index in range(len(operands)))
+        if entering and not any(flow.producer in self.heads for flow in operands):
             self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
-            if contracts and value not in self.late:
+            if flow.type.unreduced and value not in self.late:
                 name = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
                 exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
                 exit.results[0].name = f"{flow.name}_sum"
                 flow = exit.results[0]
             self.flows[value] = flow
 
-    def _check_tokens(self, operation: Operation, operands: Iterable[Flow]) -> None:
+    @staticmethod
+    def _check_tokens(operation: Operation, rule: ModelOperation, operands: Iterable[Flow]) -> None:
         """Under sequence parallelism an operation between regions works token by token."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        needed = set(rule.whole(operation))
-        for flow in operands:
-            for dim, axes in zip(flow.type.dims, flow.type.axes, strict=True):
-                if axes and dim in needed:
+        factors = rule.factors(operation)
+        for flow, tensor in zip(operands, factors.operands, strict=True):
+            for dim, axes, factor in zip(flow.type.dims, flow.type.axes, tensor, strict=True):
+                if axes and factor in factors.whole:
                     raise fail(
                         f"'{layer_of(operation)}' needs the axis {dim.text} whole, and sequence parallelism shards it: use "
                         "communication = all_reduce, or shard the heads",
@@ -164,15 +157,15 @@ class Graph:
 
     def _before(self, operation: Operation, value: Value) -> None:
         """Put the fork and the entry of a region where the first reader of a value stands."""
-        readers = self._readers[value]
+        uses = self._uses[value]
         entering = self._entering(value)
-        outside = len(readers) - len(entering)
+        outside = len(uses) - len(entering)
         group = group_of(layer_of(operation))
-        if operation is readers[0] and outside + bool(entering) > 1:
+        if operation is uses[0][0] and outside + bool(entering) > 1:
             producer = self.flows[value].producer
             inside = producer is not None and group_of(producer.name) == group and not producer.is_collective
-            projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r in readers)
-            region = all(self.regions.enters(reader, value) for reader in readers)  # one rank has no entry before the fork
+            projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r, _ in uses)
+            region = all(self.regions.enters(*use) for use in uses)  # one rank has no entry before the fork
             name = f"{group}.qkv_fork" if region else f"{group}.fork"
             if inside and producer is not None:
                 name = f"{group}.qkv_fork" if projections else f"{producer.name}.fork"
@@ -250,3 +243,12 @@ class Graph:
     def bytes(self, flow: Flow) -> Expr:
         """The bytes of a flow on one rank."""
         return flow.type.local(self.mesh).bytes
+
+
+def _uses(block: Operation) -> dict[Value, list[tuple[Operation, int]]]:
+    """Who reads each value, as which operand, in order."""
+    found: dict[Value, list[tuple[Operation, int]]] = {}
+    for operation in block.body:
+        for index, value in enumerate(operation.operands):
+            found.setdefault(value, []).append((operation, index))
+    return found

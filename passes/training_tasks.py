@@ -156,8 +156,8 @@ class Tasks:
         assert rule is not None
         work = self.convention.activation_gradient(layer.view)
         if work is NO_WORK:
-            for flow in layer.operands:
-                self._give(flow, gradients[0])
+            for index, flow in enumerate(layer.operands):
+                self._give(flow, gradients[rule.factors(layer.operation).lane_of_operand(index).results[0]])
         else:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, False)]
             types = [self._gradient_type(layer, flow) for flow in layer.operands]

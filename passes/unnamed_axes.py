@@ -64,9 +64,11 @@ def _unnamed(block: Operation, axes: tuple[str, ...]) -> list[_Unnamed]:
     found = []
     for operation in block.body:
         rule = operation.declaration
-        if not isinstance(rule, ModelOperation) or any(lone_symbol(dim) in axes for dim in rule.contracted(operation)):
+        if not isinstance(rule, ModelOperation):
             continue
-        for shape in rule.produced(operation):
+        for index, shape in enumerate(rule.produced(operation)):
+            if any(lone_symbol(dim) in axes for dim in rule.contracted(operation, index)):
+                continue
             axis = next((dim for dim in shape if lone_symbol(dim) is None and dim is not ONE), None)
             if axis is not None and not any(lone_symbol(dim) in axes for dim in shape):
                 found.append(_Unnamed(operation, shape, axis))

@@ -88,6 +88,7 @@ def _slots(
         first, last = places[task]
         rule = rule_of(task)
         part = local(task, task, mesh)
+        taken: set[_Slot] = set()
         if rule is not None:
             unfused.extend(rule.workspace(part))
             if rule.scratch(part) is not ZERO:
@@ -95,11 +96,12 @@ def _slots(
         for value, type in zip(task.results, part.results, strict=True):
             if value in elsewhere:
                 continue
-            slot = _taken_over(task, type.bytes, held, readers, places)
-            if slot is None:
+            slot = _taken_over(task, value, type.bytes, held, readers, places)
+            if slot is None or slot in taken:
                 wide = rule is not None and rule.brings_axes and _is_wide(value, hidden)
                 slot = _Slot(type.bytes, first, first, wide)
                 slots.append(slot)
+            taken.add(slot)
             held[value] = slot
             slot.last = max(slot.last, max((places[reader][1] for reader in readers.get(value, ())), default=last))
     return slots, unfused
@@ -111,21 +113,34 @@ def _is_wide(value: Value, hidden: TensorType) -> bool:
 
 def _taken_over(
     task: Operation,
+    result: Value,
     size: Expr,
     held: Mapping[Value, _Slot],
     readers: Mapping[Value, Sequence[Operation]],
     places: Mapping[Operation, Places],
 ) -> _Slot | None:
-    """The slot of an operand that the result may be written over: nobody reads the operand then or later."""
-    declaration = task.declaration if isinstance(task.declaration, Collective) else rule_of(task)
-    for index in declaration.in_place if declaration is not None else ():
-        operand = task.operands[index] if index < len(task.operands) else None
-        slot = held.get(operand) if operand is not None else None
-        if operand is None or slot is None or slot.size is not size:
+    """The slot of an operand that the result may be written over: nobody reads the operand then or later, nor another result's lane."""
+    for index in _overwritable(task, result.index):
+        operand = task.operands[index]
+        slot = held.get(operand)
+        if slot is None or slot.size is not size:
             continue
         if all(places[reader][1] < places[task][0] for reader in readers[operand] if reader is not task):
             return slot
     return None
+
+
+def _overwritable(task: Operation, result: int) -> list[int]:
+    """The operands that a result may be written over, as the operation declares: of the lane of the result, and no other lane's."""
+    if isinstance(task.declaration, Collective):
+        return list(task.declaration.in_place)
+    rule = rule_of(task)
+    if rule is None or not rule.in_place:
+        return []
+    lanes = rule.equation(frozenset()).places(len(task.operands), len(task.results))
+    (own,) = (lane.operands for lane in lanes if result in lane.results)
+    elsewhere = {task.operands[index] for lane in lanes if lane.operands != own for index in lane.operands}
+    return [own[place] for place in rule.in_place if place < len(own) and task.operands[own[place]] not in elsewhere]
 
 
 def _alive(slots: Iterable[_Slot], count: int) -> list[Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -42,11 +42,18 @@ class Meter:
 
 @attrs.frozen(eq=False)
 class Operand:
-    """An array that a task reads: its value in the text (read twice, it counts once) and the bytes of one element."""
+    """An array that a task reads.
+
+    Attributes:
+        key: its value in the text; read twice, it counts once.
+        width: the bytes of an element.
+        position: that of its first token in the sequence: behind the cached ones, and those that other ranks hold.
+    """
 
     array: Array
     key: Hashable = None
     width: Fraction = Fraction(0)
+    position: int = 0
 
 
 @attrs.define(eq=False)
@@ -57,6 +64,7 @@ class Call:
         operands: the operands of the task; in a gradient dY, then what the gradient reads.
         weights: the rank's part of each weight.
         says: the flags of the model operation (`bias`, `transposed`).
+        sizes: its expressions in numbers (`dims n`).
         features: the rank's part of the dimensions that a linear produces.
         mask: the rank's part of the dropout mask, drawn by global position.
         step: tells the weights of one step from those of another in the same task.
@@ -77,6 +85,12 @@ class Call:
     adds_bias: bool = True
     step: int = 0
     meter: Meter = attrs.field(factory=Meter)
+    sizes: Mapping[str, int] = attrs.field(factory=dict)
+
+    def positions(self, index: int) -> Array:
+        """The positions of an operand's tokens in the sequence."""
+        operand = self.operands[index]
+        return np.arange(operand.position, operand.position + operand.array.shape[1])
 
     def read(self, index: int) -> Array:
         """An operand, read whole."""

@@ -496,6 +496,15 @@ def _() -> list[Meaning]:
     return [rule_works(plain, sizes), rule_works(turned, sizes)]
 
 
+@meaning("model.rope")
+def _() -> list[Meaning]:
+    """Of two operands that differ in heads; all of a head is turned, or `k` elements of it."""
+    arguments = tensors(x="B x S x h x d", y="B x S x g x d")
+    whole, part = (one(arguments, f'%o, %p = model.rope "l" %x, %y{dims}') for dims in ("", " dims k"))
+    heads = B * S * (h + symbol("g"))
+    return [rule_works(whole, {"n": heads * d, "m": heads * d}), rule_works(part, {"n": heads * d, "m": heads * symbol("k")})]
+
+
 def collective(name: str) -> Meanings:
     """Each collective of the kind that training derives."""
     found = [work(o) for step in steps() for o in tasks(step, "forward", BACKWARD) if o.name == name]

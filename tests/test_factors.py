@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support import read, structure
 
 from bpir.dialects import model as model
 from bpir.dialects.bp import TensorType, tensor
-from bpir.dialects.model.base import Local, ModelOperation
+from bpir.dialects.model.base import Elementwise, Local, ModelOperation
 from bpir.dialects.model.factors import equation
 from bpir.ir.attributes import UnitAttr
 from bpir.ir.declaration import DECLARATIONS
@@ -20,7 +21,7 @@ def test_a_linear_keeps_its_tokens_contracts_the_rest_and_gets_the_others_from_i
     assert factors.operands == (("b", "s", "K0", "K1"),)
     assert factors.weights == ((("K0", "K1", "N0"),),)
     assert factors.results == (("b", "s", "N0"),)
-    assert factors.contracted() == ("K0", "K1")
+    assert factors.contracted(0) == ("K0", "K1")
     assert factors.produced(0) == ("N0",)
 
 
@@ -33,7 +34,7 @@ def test_results_beyond_the_equation_have_weights_and_factors_of_their_own() -> 
 def test_operands_beyond_the_equation_are_like_its_last() -> None:
     factors = equation("b s F* -> b s F*").factors((3, 3), (3,))
     assert factors.operands == (("b", "s", "F0"),) * 2
-    assert factors.contracted() == () and factors.produced(0) == ()
+    assert factors.contracted(0) == () and factors.produced(0) == ()
 
 
 @pytest.mark.parametrize("operands, results", [((1,), (1,)), ((3,), (4,)), ((3, 4), (3,))])
@@ -55,4 +56,21 @@ def test_every_operation_that_can_stand_in_a_block_has_an_equation() -> None:
     computing = [o for o in DECLARATIONS.values() if isinstance(o, ModelOperation) and o.name != "model.transformer_block"]
     assert len(computing) >= 13
     assert all(rule.tensors for rule in computing)
-    assert {rule.name for rule in computing if rule.brings_axes} == {"model.linear"}
+    assert {rule.name for rule in computing if rule.brings_axes} == {"model.embedding", "model.linear", "model.positions"}
+
+
+class Misfit(Elementwise):
+    """An operation whose author has forgotten that a tensor may have three dimensions."""
+
+    tensors = "b s h d -> b s h d"
+
+
+def test_what_does_not_fit_the_equation_of_its_operation_is_told_at_its_place() -> None:
+    text = 'bp.symbols B, S, H, e\nmodel.block @b(%x: !bp.tensor<B x S x H, e>) {\n  %y = model.gelu "g" %x\n  model.return %y\n}\n'
+    module = read(text)
+    operation = next(o for o in module.walk() if o.name == "model.gelu")
+    operation.declaration = Misfit.__new__(Misfit)
+    (found,) = structure.verify(module)
+    assert "does not fit its equation: a tensor of 3 dimensions is not 'b s h d'" in found.message
+    assert found.span is operation.span
+    assert [note.message for note in found.notes] == ["the equation is b s h d -> b s h d"]

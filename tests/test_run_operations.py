@@ -50,6 +50,7 @@ CASES = {
     "silu": ([(B, S, H)], [], frozenset(), ()),
     "relu": ([(B, S, H)], [], frozenset(), ()),
     "softmax": ([(B, S, HEADS, S)], [], frozenset(), ()),
+    "rope": ([(B, S, HEADS, SIZE)], [], frozenset(), ()),
     "add": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
     "mul": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
     "batch_matmul": ([(B, S, HEADS, S), (B, S, HEADS, SIZE)], [], frozenset(), ()),

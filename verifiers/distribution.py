@@ -229,8 +229,7 @@ class _BlockCheck:
     def _operation(self, operation: Operation, rule: ModelOperation) -> None:
         layer = layer_of(operation)
         if self.phase.is_identity(operation):
-            if operation.operands[0] in self.images:
-                self.images[operation.results[0]] = self.images[operation.operands[0]]
+            self._bind(operation, [self.images.get(value) for value in operation.operands])
             return
         kind = operation.name.partition(".")[2]
         operands: list[Value | None] = [self.images.get(v) for v in operation.operands]

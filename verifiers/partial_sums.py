@@ -31,7 +31,8 @@ class PartialSums:
         for operation in block.body:
             rule = operation.declaration
             if isinstance(rule, ModelOperation) and erased(operation):
-                self._same[operation.results[0]] = self._read(operation.operands[0])
+                pairs = zip(operation.results, operation.operands, strict=True)
+                self._same.update((value, self._read(operand)) for value, operand in pairs)
                 continue
             operations.append(operation)
             for value in operation.operands:
@@ -52,14 +53,15 @@ class PartialSums:
         return self._same.get(value, value)
 
     def _operation(self, operation: Operation, rule: ModelOperation, placed: Placed) -> None:
-        operands = [self._read(value) for value in operation.operands]
-        over = {self._over.get(value, ()) for value in operands}
-        alone = all(self._readers[value] == [operation] for value in operands)
-        if rule.passes_sums and len(over) == 1 and over != {()} and alone:
-            self._passing.update(operands)
-            self._over.update(dict.fromkeys(operation.results, over.pop()))
-            return
         typing = typing_of(operation, placed)
-        for index, result in enumerate(operation.results):
-            assert isinstance(result.type, TensorType)
-            self._over[result] = typing.result(index, result.type, result.type).unreduced
+        for lane in typing.factors.lanes:
+            operands = [self._read(operation.operands[index]) for index in lane.operands]
+            over = {self._over.get(value, ()) for value in operands}
+            alone = all(self._readers[value] == [operation] for value in operands)
+            passes = rule.passes_sums and len(over) == 1 and over != {()} and alone
+            if passes:
+                self._passing.update(operands)
+            for index in lane.results:
+                result = operation.results[index]
+                assert isinstance(result.type, TensorType)
+                self._over[result] = next(iter(over)) if passes else typing.result(index, result.type, result.type).unreduced

@@ -12,6 +12,8 @@ from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Statement
 
+_SIGN = {"divides": "|", "equal": "=", "greater": ">"}
+
 
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
     """Relations that an operation needs, and that do not follow from what the file declares and binds.
@@ -24,7 +26,7 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
         rule = operation.declaration
         for relation in rule.requires(operation) if isinstance(rule, ModelOperation) else ():
             facts = symbol_table(module).facts if facts is None else facts
-            verdict = Statement(relation.left, "|", relation.right).decide(facts)
+            verdict = Statement(relation.left, _SIGN[relation.kind], relation.right).decide(facts)
             if not verdict.proved:
                 help = note(f"declare the relation '{relation.text}', or bind both to numbers")
                 message = f"'{layer_of(operation)}' needs '{relation.text}', which does not follow from what the file declares [model.R1]"

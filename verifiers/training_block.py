@@ -166,7 +166,7 @@ class BlockTrace:
         elif "unread" in task.properties and not (again and operation in self.needs.unread):
             self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
         for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
-            self._reads(task, index, image, source, self._operand_type(operation, source), again)
+            self._reads(task, index, image, source, self._operand_type(operation, index), again)
         types = [self._made(v) for v in operation.results]
         if rule.masked:
             types.append(TensorType(types[0].dims, types[0].axes, ONE, ()))
@@ -180,12 +180,13 @@ class BlockTrace:
                 self.weights[weights] = None
             self.numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
 
-    def _operand_type(self, operation: Operation, source: Value) -> TensorType:
+    def _operand_type(self, operation: Operation, index: int) -> TensorType:
         """Whole if the operation brings a sharded axis in, a partial sum if that passes it, else as the value lives."""
+        source = operation.operands[index]
         if self.layout.passes(source):
             return self._made(source)
         type = self.expected(source)
-        return type.whole if self.needs.enters(operation, source) else type
+        return type.whole if self.layout.enters(operation, index) else type
 
     def _made(self, value: Value) -> TensorType:
         """The type of a value as its operation makes it."""
@@ -236,7 +237,14 @@ class BlockTrace:
             claims.setdefault(value, []).append(uses)
             owner = value.owner
             if uses == self.needs.uses(value) and isinstance(owner, Operation) and self._is_alias(owner):
-                stack += [(operand, frozenset({(owner, index)})) for index, operand in reversed([*enumerate(owner.operands)])]
+                stack += [(owner.operands[index], frozenset({(owner, index)})) for index in reversed(self._made_of(owner, value))]
+
+    @staticmethod
+    def _made_of(operation: Operation, result: Value) -> tuple[int, ...]:
+        """The operands that a result depends on."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        return rule.factors(operation).lane_of_result(result.index).operands
 
     def _is_alias(self, operation: Operation) -> bool:
         rule = operation.declaration
@@ -250,7 +258,7 @@ class BlockTrace:
             self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
         self.gradient_reads(task, operation, self.needs.reads(operation, False))
-        types = [self._operand_type(operation, v).reduced for v in operation.operands]
+        types = [self._operand_type(operation, index).reduced for index in range(len(operation.operands))]
         types = [type.partial(TENSOR) if self.layout.enters(operation, index) else type for index, type in enumerate(types)]
         if not self.results(task, types) or view is None:
             return
@@ -283,7 +291,7 @@ class BlockTrace:
         if isinstance(need, Operation):
             again = self.needs.is_made_again((need, False))
         else:
-            type = self._operand_type(operation, need) if need in operation.operands else self.expected(need)
+            type = self._operand_type(operation, operation.operands.index(need)) if need in operation.operands else self.expected(need)
             self.type(task, image, type)
             again = self.needs.is_made_again(self.needs.read_as(operation, need))
         if again != meaning.again:

@@ -59,18 +59,18 @@ class _Reading:
             return operands
         if isinstance(rule, ModelOperation) and rule.composite is not None:
             return [self._steps(operation, rule.composite, operands)]
-        if len(operation.results) > 1:
-            return [self._product(operation, index, operands) for index in range(len(operation.results))]
+        if isinstance(rule, ModelOperation) and rule.per_result and len(operation.results) > 1:
+            return [self._product(operation, rule.per_result, index, operands) for index in range(len(operation.results))]
         results = self._add(operation, operation.name, layer_of(operation), operands, operation.properties)
         for result, of in zip(results, operation.results, strict=True):
             result.name = of.name
         return results
 
-    def _product(self, operation: Operation, index: int, operands: list[Value]) -> Value:
+    def _product(self, operation: Operation, each: str, index: int, operands: list[Value]) -> Value:
         """One of the products of a linear with several results: it is called after what an attention reads it as, or by its number."""
-        features = operation.properties["features"]
-        assert isinstance(features, ArrayAttr)
-        properties = {**operation.properties, "features": ArrayAttr((features.values[index],))}
+        entries = operation.properties[each]
+        assert isinstance(entries, ArrayAttr)
+        properties = {**operation.properties, each: ArrayAttr((entries.values[index],))}
         part = _read_as(operation.results[index], self.block)
         layer = f"{group_of(layer_of(operation))}.{part}" if part else f"{layer_of(operation)}.{index}"
         (result,) = self._add(operation, operation.name, self._free(layer, operation), operands, properties)
@@ -120,18 +120,27 @@ class _Reading:
 def _replaced(operation: Operation) -> bool:
     """Whether training has other layers in the place of an operation, so that these may take its name."""
     rule = operation.declaration
-    composite = isinstance(rule, ModelOperation) and rule.composite is not None
-    return composite or (len(operation.results) > 1 and operation.name != "model.kv_append")
+    if not isinstance(rule, ModelOperation):
+        return False
+    return rule.composite is not None or (len(operation.results) > 1 and rule.per_result != "")
 
 
 def _read_as(value: Value, block: Operation) -> str:
-    """The name that an attention has for the value (`query`), or would have behind an append to the cache; empty if none reads it."""
+    """The name that an attention has for the value (`query`), or would have behind an append to the cache; empty if none reads it.
+
+    What an operation makes of one value alone, of the same type, has the name of that value: Q stays Q under a rotation.
+    """
+    same = [value]
     for reader in block.body:
         rule = reader.declaration
-        if value in reader.operands and isinstance(rule, ModelOperation):
-            index = reader.operands.index(value)
-            if rule.composite is not None:
-                return rule.composite.operands[index]
-            if reader.name == "model.kv_append":
-                return ("key", "value")[index]
+        places = [index for index, operand in enumerate(reader.operands) if operand in same]
+        if not places or not isinstance(rule, ModelOperation):
+            continue
+        if rule.composite is not None:
+            return rule.composite.operands[places[0]]
+        if reader.name == "model.kv_append":
+            return ("key", "value")[places[0]]
+        lanes = map(rule.factors(reader).lane_of_operand, places)
+        made = [reader.results[lane.results[0]] for lane in lanes if len(lane.operands) == len(lane.results) == 1]
+        same += [result for result in made if result.type is value.type]
     return ""

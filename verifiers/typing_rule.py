@@ -1,8 +1,9 @@
 """The typing rule: where shards and partial sums of an operation's tensors are, given which axes are placed on the mesh.
 
-Of an operation each mesh axis splits at most one dimension factor. A tensor that has the factor is sharded there. A tensor that the
-operation makes and that lacks the factor is a partial sum over that mesh axis: a result in forward, the gradient of an operand or of a
-weight in backward. A tensor that the operation reads and that lacks the factor lies whole on every rank of that axis.
+Of an operation, or of a lane of one that has several, each mesh axis splits at most one dimension factor. A tensor that has the factor is
+sharded there. A tensor that the operation makes and that lacks the factor is a partial sum over that mesh axis: a result in forward, the
+gradient of an operand or of a weight in backward. A tensor that the operation reads and that lacks the factor lies whole on every rank of
+that axis.
 
 From that follow Megatron's reductions (Shoeybi et al. 2019), the gathers and scatters of sequence parallelism (Korthikanti et al. 2022),
 and the sums of gradients; nothing here knows them.
@@ -78,6 +79,10 @@ class Typing:
     factors: Factors
     splits: tuple[Split, ...]
 
+    def _splits(self, operand: int) -> list[Split]:
+        """The splits of the results that depend on an operand."""
+        return [self.splits[result] for result in self.factors.lane_of_operand(operand).results]
+
     def operand(self, index: int, model: TensorType, image: TensorType) -> TensorType:
         """The type of an operand as the operation reads it: whole over each mesh axis whose factor it lacks.
 
@@ -85,13 +90,13 @@ class Typing:
             model: its type in the model, whose axes the placement names.
             image: its sizes and element in the distributed block.
         """
-        split = {mesh_axis: factor for split in self.splits for mesh_axis, factor in split.items()}
+        split = {mesh_axis: factor for split in self._splits(index) for mesh_axis, factor in split.items()}
         return TensorType(image.dims, shards(self.factors.operands[index], split, model), image.element, ())
 
     def missing(self, index: int, model: TensorType) -> bool:
         """Whether an operand lacks a split factor: it is read whole, and its gradient is a partial sum."""
         read = {axis for names in self.operand(index, model, model).axes for axis in names}
-        return any(axis not in read for split in self.splits for axis in split)
+        return any(axis not in read for split in self._splits(index) for axis in split)
 
     def result(self, index: int, model: TensorType, image: TensorType) -> TensorType:
         """The type of a result: a partial sum over each mesh axis whose factor it lacks."""
@@ -123,12 +128,13 @@ def typing_of(operation: Operation, placed: Placed) -> Typing:
     assert isinstance(rule, ModelOperation)
     factors = rule.factors(operation)
     sizes = sizes_of(factors, operation)
-    known = {factor for tensor in (*factors.operands, factors.own) for factor in tensor}
-    splits = [_split(factors, sizes, known.union(result), placed.axes) for result in factors.results]
-    taken = {mesh_axis for split in splits for mesh_axis in split}
-    for split, result in zip(splits, factors.results, strict=True):
+    among = [factors.involved(index) for index in range(len(factors.results))]
+    splits = [_split(factors, sizes, own, placed.axes) for own in among]
+    for lane in factors.lanes:
+        taken = {mesh_axis for index in lane.results for mesh_axis in splits[index]}
         free = {name: mesh_axis for name, mesh_axis in placed.between.items() if mesh_axis not in taken}
-        split.update(_split(factors, sizes, known.union(result), free))
+        for index in lane.results:
+            splits[index].update(_split(factors, sizes, among[index], free))
     return Typing(factors, tuple(splits))
 
 

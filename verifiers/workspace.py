@@ -39,12 +39,15 @@ def alive(
         if rule is not None:
             count(rule.scratch(part), begin, end)
         sizes = [type.bytes for type in part.results]
+        written: set[Value] = set()
         for value, size in zip(task.operation.results, sizes, strict=True):
             if value in elsewhere:
                 continue
             until = max((spans[user][1] for user in uses.get(value, ())), default=end)
             count(size, begin, until)
-            if _overwrites(task, size, part.operands, elsewhere, uses, spans):
+            over = _overwritten(task, value, size, part.operands, elsewhere, uses, spans)
+            if over is not None and over not in written:
+                written.add(over)
                 count(-size, begin, min(end, until))
     found, total = [], ZERO
     for plus, minus in zip(more[: len(tasks)], less, strict=False):
@@ -73,20 +76,35 @@ def _spans(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) 
     return spans
 
 
-def _overwrites(
+def _overwritten(
     task: dist.Task,
+    result: Value,
     size: Expr,
     operands: Sequence[TensorType],
     elsewhere: Collection[Value],
     uses: Mapping[Value, Sequence[dist.Task]],
     spans: Mapping[dist.Task, Span],
-) -> bool:
-    """Whether the result may be written over an operand of the workspace."""
-    for index in task.overwritable:
-        if index >= len(operands):
-            continue
+) -> Value | None:
+    """The operand of the workspace that the result may be written over; each makes room for one result."""
+    for index in _declared(task, result.index):
         value, part = task.operation.operands[index], operands[index]
         same = value.producer is not None and value not in elsewhere and part.bytes is size
         if same and all(other is task or spans[other][1] < spans[task][0] for other in uses[value]):
-            return True
-    return False
+            return value
+    return None
+
+
+def _declared(task: dist.Task, result: int) -> Iterable[int]:
+    """The operands that the operation lets a result be written over. Where it has several lanes, a value that another lane reads, too, is
+    none of them: that lane may read it later.
+    """
+    operands, rule = task.operation.operands, task.rule
+    if rule is None:
+        yield from task.overwritable
+        return
+    for lane in rule.equation(frozenset()).places(len(operands), len(task.operation.results)) if task.overwritable else ():
+        if result in lane.results:
+            for place, index in enumerate(lane.operands):
+                shared = any(other is operands[index] for i, other in enumerate(operands) if i not in lane.operands)
+                if place in task.overwritable and not shared:
+                    yield index

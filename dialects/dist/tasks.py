@@ -172,7 +172,7 @@ class Task(OperationDeclaration):
 
     @property
     def overwritable(self) -> tuple[int, ...]:
-        """The operands that its result may be written over, where they die there."""
+        """The operands that its result may be written over, where they die there; with several lanes, by their places in that of a result."""
         return self.rule.in_place if self.rule is not None else ()
 
     @property

@@ -4,9 +4,9 @@ Each operation states in one place its syntax, its shapes, which axes it can tak
 """
 
 from bpir.dialects import bp as bp
-from bpir.dialects.model import attention, elementwise, embedding, linear, network, norm, structure
+from bpir.dialects.model import attention, elementwise, embedding, linear, network, norm, rope, structure
 from bpir.ir.dialect import Dialect, declare
 
 declare(Dialect("model", "model", "ModelIR", holder="model.block"))
 
-__all__ = ["attention", "elementwise", "embedding", "linear", "network", "norm", "structure"]
+__all__ = ["attention", "elementwise", "embedding", "linear", "network", "norm", "rope", "structure"]

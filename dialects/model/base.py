@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
@@ -12,8 +13,8 @@ from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted
-from bpir.ir.diagnostic import fail
+from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted
+from bpir.ir.diagnostic import DiagnosticError, fail, note
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.parts import alternative
@@ -48,6 +49,10 @@ class Local(metaclass=Interned):
     def says(self, name: str) -> bool:
         """Whether the operation has the property."""
         return any(name == own for own, _ in self.settings)
+
+    def setting(self, name: str) -> Attribute | None:
+        """A property of the operation; None if it has none of the name."""
+        return next((value for own, value in self.settings if own == name), None)
 
 
 @attrs.frozen(eq=False)
@@ -99,9 +104,10 @@ class ModelOperation(OperationDeclaration):
     own_sizes: ClassVar[tuple[tuple[str, str], ...]] = ()  # factors that weights alone have, and the property with the size
     weights_like_result: ClassVar[bool] = False  # the element of its weights is that of its result, not of its first operand
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
-    in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
+    in_place: ClassVar[tuple[int, ...]] = ()  # the operands, of its lane, that a result may be written over, where they die there
     passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
     composite: ClassVar[Composite | None] = None  # the operations that it stands for; training has these
+    per_result: ClassVar[str] = ""  # a property with an entry for each result: training has an operation of its own for each of several
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
     pointwise: ClassVar[bool] = False  # works element by element, without weights
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
@@ -135,15 +141,31 @@ class ModelOperation(OperationDeclaration):
         return equation(self.tensors, self.needs_whole)
 
     def factors(self, operation: Operation) -> Factors:
-        """The dimension factors of an operation of a model."""
-        return self.equation(frozenset(operation.properties)).factors(_ranks(operation.operands), _ranks(operation.results))
+        """The dimension factors of an operation of a model.
+
+        Raises:
+            DiagnosticError: its operands or results don't fit its equation.
+        """
+        found = self.equation(frozenset(operation.properties))
+        try:
+            return found.factors(_ranks(operation.operands), _ranks(operation.results))
+        except ValueError as wrong:
+            help = note(f"the equation is {self.tensors}")
+            raise fail(f"'{self.name}' does not fit its equation: {wrong}", operation.span, help) from None
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        """That the operands and results have as many dimensions as the equation says; what `infer` refuses is reported as such."""
+        with suppress(DiagnosticError):
+            if self.tensors and self.infer(operation) is not None:
+                try:
+                    self.factors(operation)
+                except DiagnosticError as wrong:
+                    report.diagnostics += wrong.diagnostics
 
     @property
     def brings_axes(self) -> bool:
         """Whether weights bring dimensions in."""
-        found = equation(self.tensors)
-        known = {factor for operand in found.operands for factor in operand}
-        return any(factor not in known for weight in found.weights for factor in weight)
+        return equation(self.tensors).produces
 
     def whole(self, operation: Operation) -> set[Expr]:
         """The dimensions that must not be sharded."""
@@ -165,10 +187,10 @@ class ModelOperation(OperationDeclaration):
                 own = factors.produced(index)
                 yield tuple(dim for factor, dim in zip(factors.results[index], result.type.dims, strict=True) if factor in own)
 
-    def contracted(self, operation: Operation) -> tuple[Expr, ...]:
-        """The dimensions of operands, and of weights alone, that are summed over: sharded, the result is a partial sum."""
+    def contracted(self, operation: Operation, result: int) -> tuple[Expr, ...]:
+        """The dimensions of operands, and of weights alone, that are summed over for a result: sharded, the result is a partial sum."""
         factors = self.factors(operation)
-        summed = factors.contracted()
+        summed = factors.contracted(result)
         return (
             *(
                 dim
@@ -196,7 +218,7 @@ class ModelOperation(OperationDeclaration):
     def weight_types(self, local: Local) -> tuple[TensorType, ...]:
         """The weights, each a tensor with the shards of the dimensions that it shares with operands and results."""
         found = self.equation(frozenset(name for name, _ in local.settings))
-        if not found.weights:
+        if not found.has_weights:
             return ()
         factors = found.factors(*(tuple(len(type.dims) for type in types) for types in (local.operands, local.results)))
         element = (local.results if self.weights_like_result else local.operands)[0].element
@@ -291,9 +313,9 @@ class Elementwise(ModelOperation):
         return [types[0]]
 
 
-def model_syntax(*parts: Any, operands: int = 1) -> tuple[Any, ...]:
-    """`NAME "layer" %a, ... parts... [-> type]`"""
-    return (ModelOperation.layer, Operands(operands, operands), *parts, ResultTypes("->", inferred=True))
+def model_syntax(*parts: Any, operands: int = 1, more: bool = False) -> tuple[Any, ...]:
+    """`NAME "layer" %a, ... parts... [-> type]`; `more` allows more operands."""
+    return (ModelOperation.layer, Operands(operands, None if more else operands), *parts, ResultTypes("->", inferred=True))
 
 
 def _ranks(values: Iterable[Value]) -> tuple[int, ...]:

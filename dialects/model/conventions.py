@@ -67,6 +67,11 @@ class LayerView(metaclass=Interned):
         return self.local.results[0]
 
     @property
+    def results_bytes(self) -> Expr:
+        """The bytes of all results, without a mask."""
+        return total(type.bytes for type in self.local.results)
+
+    @property
     def mask(self) -> Expr:
         """The bytes of the dropout mask: one an element."""
         return self.operand.elements if self.rule is not None and self.rule.masked else ZERO
@@ -248,10 +253,10 @@ class Standard(Convention):
         return self.activation_gradient(view).write
 
     def output_bytes(self, view: LayerView) -> Expr:
-        """The local bytes of the result, without a mask; nothing for a fork, or a collective that is the identity in forward."""
+        """The local bytes of the results, without a mask; nothing for a fork, or a collective that is the identity in forward."""
         if view.kind == "fork" or (view.kind == "input_collective" and not self.choices.sequence_parallel):
             return ZERO
-        return view.result.bytes
+        return view.results_bytes
 
 
 class Calculon(Standard):
@@ -338,14 +343,14 @@ class Calculon(Standard):
             return view.result.bytes if self.choices.sequence_parallel else ZERO
         if view.rule is not None and view.rule.masked:
             return view.mask
-        return view.result.bytes
+        return view.results_bytes
 
     def output_bytes(self, view: LayerView) -> Expr:
         if view.kind == "fork":
             return ZERO
         if view.rule is None:
             return view.whole.bytes
-        return view.result.bytes
+        return view.results_bytes
 
 
 CONVENTIONS = {"standard": Standard, "calculon": Calculon}

@@ -84,6 +84,7 @@ class Linear(ModelOperation):
     bias = Flag()
     tied = Text()
     syntax = model_syntax(bias, Clause("tied", (tied,), line=False), Clause(":", (features,), optional=False, line=False))
+    per_result = "features"
     capabilities = ("matrix_multiply",)
     tensors = "b s K*; K* N* -> b s N*"
     weight_gradient_reads = ("operand 0",)

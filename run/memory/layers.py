@@ -61,7 +61,7 @@ class LayerBytes:
         return {
             "weight": self._weights(forward),
             "activation": self._bytes(list(dict.fromkeys(memory.operands))),
-            "output": self._bytes(forward.results[:1]) if forward is not None else Fraction(0),
+            "output": self._bytes(_without_mask(forward)) if forward is not None else Fraction(0),
             "weight_gradient": gradients / self.shards,
             "weight_gradient_unsharded": Fraction(4 * sum(elements.values())),
             "activation_gradient": self._bytes(backward.results) if backward is not None else Fraction(0),
@@ -78,3 +78,8 @@ class LayerBytes:
 
     def _bytes(self, values: Sequence[Value]) -> Fraction:
         return sum((self._elements(v) * self.numbers.width(v) for v in values), Fraction(0))
+
+
+def _without_mask(task: Operation) -> list[Value]:
+    """The results of a forward task, but for the mask of a dropout."""
+    return task.results[:-1] if dist.kind_of(task) == "dropout" else task.results

@@ -112,13 +112,19 @@ class PlanMemory:
         return [("workspace", peak, [buffer for buffer in self.buffers if buffer.role == "workspace"])]
 
     def _reused(self, task: Operation, dying: Sequence[Value], made: Mapping[Value, int]) -> Fraction:
-        """The bytes of a result that lie where an operand was."""
-        if not task.results or task.results[0] not in made:
-            return Fraction(0)
-        kind, size = dist.kind_of(task), self._most(task.results[:1])
-        places = (0,) if kind in OVERWRITES else SEMANTICS[kind].in_place if kind in SEMANTICS else ()
-        free = [task.operands[i] for i in places if i < len(task.operands) and task.operands[i] in dying]
-        return size if any(self._most([v]) >= size for v in free) else Fraction(0)
+        """The bytes of results that lie where operands were; with lanes, of each result where its own operand was."""
+        kind = dist.kind_of(task)
+        semantics = SEMANTICS.get(kind)
+        places = (0,) if kind in OVERWRITES else semantics.in_place if semantics is not None else ()
+        lanes = bool(places) and semantics is not None and semantics.lanes
+        reused = Fraction(0)
+        for index, result in enumerate(task.results if lanes else task.results[:1]):
+            own = [index] if lanes else [i for i in places if i < len(task.operands)]
+            free = [v for v in (task.operands[i] for i in own) if v in dying and not (lanes and task.operands.count(v) > 1)]
+            size = self._most([result])
+            if result in made and any(self._most([value]) >= size for value in free):
+                reused += size
+        return reused
 
     def _most(self, values: Sequence[Value]) -> Fraction:
         """The bytes of values on the rank with the most."""

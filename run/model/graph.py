@@ -50,6 +50,7 @@ class Step:
         features: of a linear, the dimensions that it produces.
         own: the sizes that weights alone have.
         tied: the layer whose table it reads as its weight, if not its own.
+        sizes: the expressions of the operation, in numbers.
     """
 
     index: int
@@ -64,6 +65,7 @@ class Step:
     twin: int = 0
     own: tuple[int, ...] = ()
     tied: str = ""
+    sizes: Mapping[str, int] = attrs.field(factory=dict)
 
     @property
     def name(self) -> str:
@@ -107,8 +109,9 @@ class Builder:
         twin = self.parts.get((node.layer, part), 0)
         self.parts[node.layer, part] = twin + 1
         own = tuple(node.sizes[name] for name in SEMANTICS[kind].own_sizes if name in node.sizes)
-        tied = node.words.get("tied", "")
-        self.steps.append(Step(len(self.steps), kind, node.layer, part, operands, made, flags, features, node.span, twin, own, tied))
+        tied, index = node.words.get("tied", ""), len(self.steps)
+        step = Step(index, kind, node.layer, part, operands, made, flags, features, node.span, twin, own, tied, node.sizes)
+        self.steps.append(step)
         return made[0]
 
     def append(self, node: Node, key: int, value: int) -> list[int]:
@@ -180,9 +183,18 @@ def _shapes(attribute: Attribute | None) -> list[list[Expr]]:
 
 
 def _role(value: Value, block: Operation) -> str:
-    """The name that the first operation gives to the value which names its operands."""
+    """The name that the first operation which names its operands gives to the value, or to what is made of it alone and is as large."""
+    same = [value]
     for reader in block.body:
         semantics = SEMANTICS.get(reader.name.partition(".")[2])
-        if semantics is not None and semantics.roles and value in reader.operands:
-            return semantics.roles[reader.operands.index(value)]
+        if semantics is None:
+            continue
+        for index, operand in enumerate(reader.operands):
+            if operand not in same:
+                continue
+            if semantics.roles:
+                return semantics.roles[index]
+            alone = semantics.lanes or len(reader.operands) == len(reader.results) == 1
+            if alone and reader.results[index].type is value.type:
+                same.append(reader.results[index])
     return ""

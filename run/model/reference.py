@@ -57,11 +57,17 @@ class Values:
         arrays: by the number of the value.
         masks: of the dropouts, by step.
         weights: what was used; a weight is drawn where none was given.
+        context: the number of visible tokens of inference, of which the block's own are the last.
     """
 
     arrays: dict[int, Array]
     weights: dict[WeightKey, Array]
     masks: dict[int, Array] = attrs.field(factory=dict)
+    context: int = 0
+
+    def position(self, array: Array) -> int:
+        """The position in the sequence of the first token of a whole array."""
+        return max(self.context - int(array.shape[1]), 0)
 
     def read(self, step: Step, what: str) -> Array:
         """What a gradient reads: `operand 0`, `result 0`, `mask`."""
@@ -73,19 +79,22 @@ class Values:
 
 def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, Array], context: int) -> Values:
     """Run the steps; `context` is the number of visible tokens of inference."""
-    values = Values(dict(zip(graph.inputs, inputs, strict=True)), dict(weights))
+    values = Values(dict(zip(graph.inputs, inputs, strict=True)), dict(weights), context=context)
     for step in graph.steps:
         operands = [values.arrays[v] for v in step.operands]
+        positions = [values.position(array) for array in operands]
         if step.kind == "kv_append":
             new = operands[0].shape[1]
             operands += [drawn_cache(step, i, (a.shape[0], context, *a.shape[2:]), new) for i, a in enumerate(operands)]
+            positions += [0] * len(positions)
         call = Call(
-            [Operand(array) for array in operands],
+            [Operand(array, position=position) for array, position in zip(operands, positions, strict=True)],
             _weights(graph, step, operands[0], values.weights),
             step.says,
             step.features,
             lambda step=step, shape=operands[0].shape: drawn_mask(step, shape),  # type: ignore[misc]
             own=[(0, size, size) for size in step.own],
+            sizes=step.sizes,
         )
         results = SEMANTICS[step.kind].forward(call)
         if step.kind == "dropout":
@@ -140,20 +149,20 @@ def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradi
     for value, seed in zip(graph.results, seeds, strict=True):
         add(value, seed)
     for step in reversed(graph.steps):
-        dy = found.values.get(step.results[0])
-        if dy is None:
+        if not any(result in found.values for result in step.results):
             continue
+        dy = [found.values.get(result, np.zeros_like(values.arrays[result])) for result in step.results]
         semantics = SEMANTICS[step.kind]
         weights = [values.weights[step.index, i] for i in range(len(semantics.weight_dims((0, 0, 0), (0, 0, 0), step.says)))]
-        reads = [dy, *(values.read(step, what) for what in semantics.gradient_reads)]
+        reads = [*dy, *(values.read(step, what) for what in semantics.gradient_reads)]
         indices = values.arrays[step.operands[0]].dtype.kind == "i"  # numbers of rows have no gradient
-        call = Call([Operand(a) for a in reads], weights, step.says)
+        call = Call([Operand(a, position=values.position(a)) for a in reads], weights, step.says, sizes=step.sizes)
         for index, part in enumerate([] if indices else semantics.gradient(call)):
             found.parts[step.index, index] = part
             add(step.operands[index], part)
         if weights:
-            reads = [dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
-            call = Call([Operand(a) for a in reads], (), step.says, own=[(0, size, size) for size in step.own])
+            reads = [*dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
+            call = Call([Operand(a) for a in reads], (), step.says, own=[(0, size, size) for size in step.own], sizes=step.sizes)
             gradients = semantics.weight_gradient(call)
             found.weights.update({(step.index, i): gradient for i, gradient in enumerate(gradients)})
     return found

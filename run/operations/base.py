@@ -23,7 +23,8 @@ class Semantics:
         gradient_reads: what the activation gradient reads after dY: `operand 0`, `result 0`, `mask`.
         weight_gradient_reads: what the weight gradient reads after dY.
         roles: names of the operands, which a part of a linear that makes one takes (`attention.query`).
-        in_place: the operands that the result may overwrite where they die.
+        in_place: the operands that the result may overwrite where they die; of an operation with lanes, each result its own operand.
+        lanes: whether each result comes from its own operand alone, and there are as many of them as of operands.
         activation: whether `fused_activation` makes it move no bytes.
         own_sizes: the names of the sizes that its weights alone have, such as the rows of a table.
     """
@@ -35,6 +36,7 @@ class Semantics:
     in_place: ClassVar[tuple[int, ...]] = ()
     activation: ClassVar[bool] = False
     own_sizes: ClassVar[tuple[str, ...]] = ()
+    lanes: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if cls.kind:
@@ -42,7 +44,9 @@ class Semantics:
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
         """Add the steps of one operation of a model, and return its results. One step, unless it falls apart."""
-        return [builder.step(self.kind, node, node.operands)]
+        count = len(node.operands) if self.lanes else 1
+        first = builder.step(self.kind, node, node.operands, results=count)
+        return list(range(first, first + count))
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         """The dimensions of each weight from those of the operand and the result, and its own: of sizes, or of the axes that shard them."""
@@ -53,9 +57,9 @@ class Semantics:
         raise NotImplementedError
 
     def gradient(self, call: Call) -> list[Array]:
-        """The gradient of each operand, from dY and what `gradient_reads` says."""
+        """The gradient of each operand, from dY (of each result) and what `gradient_reads` says."""
         raise NotImplementedError
 
     def weight_gradient(self, call: Call) -> list[Array]:
-        """The gradient of each weight, from dY and what `weight_gradient_reads` says."""
+        """The gradient of each weight, from dY (of each result) and what `weight_gradient_reads` says."""
         raise NotImplementedError

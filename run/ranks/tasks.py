@@ -130,7 +130,7 @@ class Tasks:
             return self.ranks.mesh.cut(drawn_mask(step, x.dims), x, rank)
 
         call = Call(
-            self.ranks.operands(task, rank),
+            self.ranks.operands(task, rank, self.model.values.context),
             self._parts_of_weights(step, x.axes, y, rank),
             step.says,
             features,
@@ -141,6 +141,7 @@ class Tasks:
             self.ranks.mesh.first(rank, y.unreduced),
             step.index,
             meter,
+            step.sizes,
         )
         return semantics.forward(call)
 
@@ -173,8 +174,8 @@ class Tasks:
 
         def results(rank: int, meter: Meter) -> list[Array]:
             weights = self._parts_of_weights(step, x.axes, y, rank) if has_weights(step) else []
-            operands = self.ranks.operands(task, rank)
-            return semantics.gradient(Call([operands[i] for i in places], weights, step.says, meter=meter))
+            operands = self.ranks.operands(task, rank, self.model.values.context)
+            return semantics.gradient(Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes))
 
         return results, expected
 
@@ -188,7 +189,7 @@ class Tasks:
 
         def results(rank: int, meter: Meter) -> list[Array]:
             operands = self.ranks.operands(task, rank)
-            call = Call([operands[i] for i in places], (), step.says, meter=meter)
+            call = Call([operands[i] for i in places], (), step.says, meter=meter, sizes=step.sizes)
             call.own = self._own(step, self.ranks.layouts[task.results[0]].axes[0], rank)
             call.first_token = self.ranks.mesh.ranges(self.ranks.layouts[task.operands[0]], rank)[1][0]
             call.width = self.ranks.numbers.width(task.results[0])
@@ -199,11 +200,11 @@ class Tasks:
     def _places(self, task: Operation, step: Step, reads: Sequence[str]) -> list[int]:
         """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once."""
         named = [step.operands[int(what[-1])] if what.startswith("operand") else what for what in reads]
-        once = list(dict.fromkeys(named))
-        if len(task.operands) == 1 + len(once):
-            return [0, *(1 + once.index(what) for what in named)]
-        self._check_operands(task, 1 + len(reads), f"dY, {', '.join(reads)}")
-        return list(range(1 + len(reads)))
+        once, count = list(dict.fromkeys(named)), len(step.results)
+        if len(task.operands) == count + len(once):
+            return [*range(count), *(count + once.index(what) for what in named)]
+        self._check_operands(task, count + len(reads), f"dY, {', '.join(reads)}")
+        return list(range(count + len(reads)))
 
     def _check_operands(self, task: Operation, count: int, what: str) -> None:
         if len(task.operands) != count:

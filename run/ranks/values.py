@@ -14,6 +14,8 @@ from bpir.run.numbers import Numbers
 from bpir.run.ranks.compare import compare
 from bpir.run.ranks.mesh import Layout, Mesh
 
+TOKEN = 1
+"""The place of the token axis among the dimensions of a value."""
 BACKWARD = ("activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
 
 
@@ -49,9 +51,14 @@ class Ranks:
         except ValueError as failure:
             raise cannot(task, str(failure)) from None
 
-    def operands(self, task: Operation, rank: int) -> list[Operand]:
-        """What a task reads on a rank."""
-        return [Operand(self.arrays[v][rank], v, self.numbers.width(v)) for v in task.operands]
+    def operands(self, task: Operation, rank: int, context: int = 0) -> list[Operand]:
+        """What a task reads on a rank, where so many tokens are visible."""
+        found = []
+        for value in task.operands:
+            layout = self.layout(value, task)
+            tokens, (start, _) = layout.dims[TOKEN], self.mesh.ranges(layout, rank)[TOKEN]
+            found.append(Operand(self.arrays[value][rank], value, self.numbers.width(value), max(context - tokens, 0) + start))
+        return found
 
     def judge(self, task: Operation, value: Value, whole: Array, what: str) -> None:
         """Compare a value on all ranks with the whole array that it must be.
