@@ -12,14 +12,15 @@ from bpir.ir.diagnostic import Span, fail, note, suggestion
 from bpir.ir.expression import ONE, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
-from bpir.passes.base import Pass, option
+from bpir.passes.base import TransformationPass, option
+from bpir.passes.context import PassContext
 from bpir.passes.distribution import build, new_module
 from bpir.passes.rewriting import rewrite_module
 from bpir.verifiers.levels import level_of
 
 
 @attrs.define(eq=False)
-class BindSymbolsPass(Pass):
+class BindSymbolsPass(TransformationPass):
     """Gives symbols numbers: `bind-symbols{B=1 S=2048}`, and those that the file binds already.
 
     On a model the numbers are recorded only (`bp.bind`), because a dimension symbol is also the axis that a strategy
@@ -31,10 +32,10 @@ class BindSymbolsPass(Pass):
 
     numbers: dict[str, int] = option("the number of each symbol", "numbers")
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         table = symbol_table(module)
         for name, number in self.numbers.items():
-            span = self.spans.get(name, module.span)
+            span = context.place(name) or module.span
             if name not in table.names:
                 raise fail(f"there is no symbol '{name}' to bind{suggestion(name, table.names)}", span)
             if not 0 < number < 2**63:
@@ -42,7 +43,7 @@ class BindSymbolsPass(Pass):
             if table.bindings.get(name, number) != number:
                 raise fail(f"symbol '{name}' is bound to {table.bindings[name]} already", span)
         numbers = {**table.bindings, **self.numbers}
-        check_relations(module, numbers, self._place)
+        check_relations(module, numbers, context.place)
         bound = [o for o in top_level(module) if o.name == "bp.bind"]
         merged = build("bp.bind", properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
         if level_of(module) == "model" or not numbers:
@@ -51,9 +52,6 @@ class BindSymbolsPass(Pass):
             values = {name: constant(number) for name, number in numbers.items()}
             result = rewrite_module(module, lambda expr: expr.substitute(values), lambda operation: operation)
         return _with_bindings(result, merged if numbers else None)
-
-    def _place(self, name: str) -> Span | None:
-        return self.spans.get(name)
 
 
 def check_relations(module: Operation, numbers: Mapping[str, int], place: Callable[[str], Span | None]) -> None:

@@ -22,21 +22,22 @@ from bpir.dialects.concrete.contract import (
     plan_fingerprint,
 )
 from bpir.dialects.concrete.extension import extension_of
-from bpir.dialects.levels import ModuleIR, PortablePlanIR
+from bpir.dialects.levels import ConcretePlanIR, ModuleIR, PortablePlanIR
 from bpir.dialects.plan import Buffer, Task
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import symbol_of
-from bpir.passes import inputs
-from bpir.passes.base import Derivation, option
+from bpir.passes.base import DerivationPass, option
+from bpir.passes.context import PassContext
 from bpir.passes.distribution import new_module
+from bpir.passes.inputs import Binding, inputs_of
 
 
 @attrs.define(eq=False)
-class BindTargetPass(Derivation):
+class BindTargetPass(DerivationPass[PortablePlanIR, ConcretePlanIR]):
     r"""Binds a plan to the target that the file names, of whatever kind: commands, buffers with offsets, what the target's dialect adds.
 
     Boundary: portable-plan IR to concrete-plan IR.
@@ -70,8 +71,7 @@ class BindTargetPass(Derivation):
     """
 
     name = "bind-target"
-    source = "plan"
-    target = "concrete"
+    reads = ("target", "deployment")
     kind: ClassVar[str] = ""  # of the targets that the pass binds to; any if empty
 
     chosen_target: str | None = option("the bind.target to use, where there are several", "symbol", name="target")
@@ -80,33 +80,34 @@ class BindTargetPass(Derivation):
     devices: Expr | None = option("number of devices", "expression")
     memory: Expr | None = option("bytes of memory of each device", "expression")
 
-    def run(self, module: Operation) -> Operation:
-        others = self._others(module)
-        machine = inputs.target(module, self, self.kind, self.chosen_target, others)
-        deployment = inputs.deployment(module, self, self.chosen_deployment, others)
+    def run(self, ir: PortablePlanIR, context: PassContext) -> ConcretePlanIR:
+        others = self._others(ir, context)
+        machine = context.target(self.kind, self.chosen_target, others)
+        deployment = context.deployment(self.chosen_deployment, others)
         deployment.expr("devices", f"pass '{self.name}'")
         kind = Target(machine.operation).kind
         extension = extension_of(kind)
         if extension is None:
             raise fail(f"nothing is known of targets of the kind '{kind}'", machine.operation.span)
-        place = self.spans.get("memory", self.spans.get("devices", deployment.operation.span))
-        envelope = _Envelope(PortablePlanIR(module), Target(machine.operation), Deployment(deployment.operation), place)
+        place = context.place("memory", "devices") or deployment.operation.span
+        envelope = _Envelope(ir, Target(machine.operation), Deployment(deployment.operation), place)
         commands = envelope.commands()
-        return new_module(
-            module,
-            [
-                *inputs.inputs_of(module, machine, deployment),
-                *self._enough_devices(module, deployment),
-                *envelope.machine(),
-                *envelope.buffers(),
-                *commands,
-                *extension.operations(commands),
-            ],
+        return ConcretePlanIR(
+            new_module(
+                ir.module,
+                [
+                    *inputs_of(ir.module, machine, deployment),
+                    *self._enough_devices(ir, deployment),
+                    *envelope.machine(),
+                    *envelope.buffers(),
+                    *commands,
+                    *extension.operations(commands),
+                ],
+            )
         )
 
-    def _enough_devices(self, module: Operation, deployment: inputs.Binding) -> list[Operation]:
+    def _enough_devices(self, plan: PortablePlanIR, deployment: Binding) -> list[Operation]:
         """What is assumed of the devices: that there is one for each rank of the mesh, where that is neither proved nor refuted."""
-        plan = PortablePlanIR(module)
         table = plan.symbols
         mesh = next(iter(plan.meshes), None)
         devices = as_expr(deployment.fields.get("devices"))
@@ -118,16 +119,16 @@ class BindTargetPass(Derivation):
         decided = table.facts.greater(enough.left, ranks).proved or table.facts.at_least(ranks, enough.left).proved
         return [] if decided else [Assume.build(properties={"relations": relations_attribute([enough])})]
 
-    def _others(self, module: Operation) -> list[Operation]:
+    def _others(self, ir: PortablePlanIR, context: PassContext) -> list[Operation]:
         """The targets and deployments of the file that an option names."""
         if self.target_file is None:
             return []
-        span = self.spans.get("target_file")
+        span = context.place("target_file")
         other = ModuleIR(read_file(self.target_file, span))
         found = [o for o in other.operations if isinstance(o.declaration, Target | Deployment)]
         if not found:
             raise fail(f"'{self.target_file}' has no bind.target and no bind.deployment", span)
-        names = {symbol_of(o): o for o in top_level(module) if symbol_of(o)}
+        names = {symbol_of(o): o for o in ir.operations if symbol_of(o)}
         for operation in found:
             twice = names.get(symbol_of(operation))
             if twice is not None:

@@ -7,12 +7,13 @@ import attrs
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.model.base import has_effect
 from bpir.ir.operation import Operation, top_level, uses
-from bpir.passes.base import Pass
+from bpir.passes.base import TransformationPass
+from bpir.passes.context import PassContext
 from bpir.passes.rewriting import rewrite_module
 
 
 @attrs.define(eq=False)
-class CanonicalizePass(Pass):
+class CanonicalizePass(TransformationPass):
     """Rewrites expressions by the declared relations (`h*d` becomes `H` where `H = h*d`), and drops model operations nobody uses.
 
     What has an effect stays: `model.kv_append` writes the cache, whoever reads what it gives.
@@ -20,7 +21,7 @@ class CanonicalizePass(Pass):
 
     name = "canonicalize"
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         facts = symbol_table(module).declared_facts
         result = rewrite_module(module, facts.reduce, lambda operation: operation)
         for operation in top_level(result):

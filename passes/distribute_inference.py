@@ -11,6 +11,7 @@ from bpir.dialects.bind import CAUSAL
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
@@ -19,10 +20,11 @@ from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Block, Operation, Region, Value
-from bpir.passes import inputs
-from bpir.passes.base import Derivation, option
+from bpir.passes.base import DerivationPass, option
+from bpir.passes.context import PassContext
 from bpir.passes.distribution import Assumptions, build, new_module
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
+from bpir.passes.inputs import inputs_of
 from bpir.passes.late_sums import late_sums
 from bpir.passes.networks import blocks_to_derive, distributed_networks, unused_blocks, with_context
 from bpir.passes.phases import Phase, phase_of, token_axes
@@ -33,7 +35,7 @@ from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
 @attrs.define(eq=False)
-class DistributeTransformerInferencePass(Derivation):
+class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTaskIR]):
     """Distributes one inference phase of a block over the ranks of tensor parallelism.
 
     Boundary: ModelIR to distributed-task IR.
@@ -74,8 +76,7 @@ class DistributeTransformerInferencePass(Derivation):
     """
 
     name = "distribute-inference"
-    source = "model"
-    target = "dist"
+    reads = ("workload", "strategy")
 
     workload: str | None = option("the bind.workload to use, where there are several", "symbol")
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
@@ -88,11 +89,12 @@ class DistributeTransformerInferencePass(Derivation):
     head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
 
-    def run(self, module: Operation) -> Operation:
-        workload = inputs.workload(module, self, "inference")
-        strategy = inputs.strategy(module, self)
+    def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR:
+        module = ir.module
+        workload = context.workload("inference")
+        strategy = context.strategy()
         degree = strategy.expr("tensor", "distribution")
-        table = symbol_table(module)
+        table = ir.symbols
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
@@ -121,21 +123,23 @@ class DistributeTransformerInferencePass(Derivation):
         if parallel:
             assumptions.require_parallel(degree)
         sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
-        return new_module(
-            module,
-            [
-                *inputs.inputs_of(module, workload, strategy),
-                *assumptions.operations(),
-                build("dist.mesh", properties=sizes, span=strategy.operation.span),
-                *placement(axes, strategy.operation.span),
-                *blocks,
-                *distributed_networks(module, blocks, replaced),
-            ],
+        return DistributedTaskIR(
+            new_module(
+                module,
+                [
+                    *inputs_of(module, workload, strategy),
+                    *assumptions.operations(),
+                    build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                    *placement(axes, strategy.operation.span),
+                    *blocks,
+                    *distributed_networks(module, blocks, replaced),
+                ],
+            )
         )
 
-    def warnings(self, module: Operation) -> list[Diagnostic]:
-        workload = inputs.workload(module, self, "inference")
-        strategy = inputs.strategy(module, self)
+    def warnings(self, module: Operation, context: PassContext) -> list[Diagnostic]:
+        workload = context.workload("inference")
+        strategy = context.strategy()
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
         found = [*unheeded_in_inference(strategy, self, table.facts), *unused_blocks(module)]

@@ -8,6 +8,7 @@ from bpir.dialects import bind as bind
 from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
@@ -15,11 +16,11 @@ from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Operation, Region, top_level
-from bpir.passes import inputs
-from bpir.passes.base import Derivation, option
+from bpir.passes.base import DerivationPass, option
+from bpir.passes.context import PassContext
 from bpir.passes.decompose import decompose
 from bpir.passes.distribution import Assumptions, build, new_module
-from bpir.passes.inputs import Binding
+from bpir.passes.inputs import Binding, inputs_of
 from bpir.passes.phases import input_axis, training_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
 from bpir.passes.regions import Regions
@@ -31,7 +32,7 @@ from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
 @attrs.define(eq=False)
-class DistributeTransformerTrainingPass(Derivation):
+class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskIR]):
     r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, reduction of the
     gradients of weights, optimizer.
 
@@ -90,8 +91,7 @@ class DistributeTransformerTrainingPass(Derivation):
     """
 
     name = "distribute-training"
-    source = "model"
-    target = "dist"
+    reads = ("workload", "strategy")
 
     workload: str | None = option("the bind.workload to use, where there are several", "symbol")
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
@@ -108,11 +108,12 @@ class DistributeTransformerTrainingPass(Derivation):
     master_copy: bool | None = option("the optimizer keeps an fp32 copy of the weights", "flag")
     convention: str | None = option("the table of work rules", "word", tuple(CONVENTIONS))
 
-    def run(self, module: Operation) -> Operation:
-        workload = inputs.optional_workload(module, self, "training")
-        strategy = inputs.strategy(module, self)
+    def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR:
+        module = ir.module
+        workload = context.optional_workload("training")
+        strategy = context.strategy()
         degree = strategy.expr("tensor", "distribution")
-        table = symbol_table(module)
+        table = ir.symbols
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         choices = choices_of(strategy, parallel)
@@ -155,19 +156,21 @@ class DistributeTransformerTrainingPass(Derivation):
         if parallel:
             assumptions.require_parallel(degree)
         sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
-        return new_module(
-            module,
-            [
-                *inputs.inputs_of(module, *([workload] if workload is not None else []), strategy),
-                *assumptions.operations(),
-                build("dist.mesh", properties=sizes, span=strategy.operation.span),
-                *(placement(placed, strategy.operation.span, tuple(between)) if parallel else ()),
-                *blocks,
-            ],
+        return DistributedTaskIR(
+            new_module(
+                module,
+                [
+                    *inputs_of(module, *([workload] if workload is not None else []), strategy),
+                    *assumptions.operations(),
+                    build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                    *(placement(placed, strategy.operation.span, tuple(between)) if parallel else ()),
+                    *blocks,
+                ],
+            )
         )
 
-    def warnings(self, module: Operation) -> list[Diagnostic]:
-        strategy = inputs.strategy(module, self)
+    def warnings(self, module: Operation, context: PassContext) -> list[Diagnostic]:
+        strategy = context.strategy()
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
         found: list[Diagnostic] = []

@@ -6,16 +6,17 @@ import attrs
 
 from bpir.dialects.model.macro import expand
 from bpir.ir.operation import Operation, clone
-from bpir.passes.base import Pass
+from bpir.passes.base import TransformationPass
+from bpir.passes.context import PassContext
 
 
 @attrs.define(eq=False)
-class ExpandBlocksPass(Pass):
+class ExpandBlocksPass(TransformationPass):
     """Replaces each `model.transformer_block` by the operations that it stands for; distribution does so by itself."""
 
     name = "expand-blocks"
     source = "model"
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         result = expand(module)
         return clone(result) if result is module else result

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
+from bpir.dialects.levels import ModuleIR
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.effort import PER_OPERATION, allow
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
 from bpir.passes.blame import option_places
+from bpir.passes.context import PassContext
 from bpir.passes.locations import inherit_locations
-from bpir.passes.timing import Timing
+from bpir.passes.observers import Observer, watched
 from bpir.verifiers.exhaustion import placed
 from bpir.verifiers.levels import level_of, place_of
-
-
-@attrs.frozen
-class Dumps:
-    """Which intermediate modules to print."""
-
-    before: frozenset[str] = frozenset()
-    after: frozenset[str] = frozenset()
-    before_all: bool = False
-    after_all: bool = False
-    after_change: bool = False  # after every pass (or those of `after`) that changed the module
-
-
-def _ignore(diagnostic: Diagnostic) -> None:
-    pass
 
 
 @attrs.define
@@ -39,21 +25,17 @@ class PassManager:
 
     Args:
         passes: the passes, in order.
-        render: the text of a module, for dumps and replay.
+        render: the text of a module, for replay.
         verify_each: verify the structure of each pass's result.
         replay: run each pass twice, and compare what they print.
-        dumps: the intermediate modules to print to standard error.
-        timing: where to count the time of passes and verifiers.
-        report: receives warnings and remarks; errors are raised.
+        observers: see passes begin and end, and warnings; errors are raised.
     """
 
     passes: Sequence[Pass]
     render: Callable[[Operation], str]
     verify_each: bool = True
     replay: bool = False
-    dumps: Dumps = attrs.field(factory=Dumps)
-    timing: Timing = attrs.field(factory=Timing)
-    report: Callable[[Diagnostic], None] = _ignore
+    observers: Sequence[Observer] = ()
     reached: tuple[int, Operation] | None = attrs.field(default=None, init=False)
     """The index of the pass that is running, or failed, and the module that it was given."""
 
@@ -73,37 +55,33 @@ class PassManager:
 
     def _apply(self, current: Pass, module: Operation) -> Operation:
         _expect_level(current, module)
-        if self.dumps.before_all or current.name in self.dumps.before:
-            self._dump("Before", current, self.render(module))
-        watched = self.dumps.after_change and (not self.dumps.after or current.name in self.dumps.after)
-        before = self.render(module) if watched or self.replay else ""
-        with self.timing.section(current.name), option_places(current, module):
-            result = _derived(current, module)
+        context = PassContext(current, ModuleIR(module), self.observers)
+        for observer in self.observers:
+            observer.before(current, module)
+        before = self.render(module) if self.replay else ""
+        with watched(self.observers, current.name), option_places(current, module):
+            result = _derived(current, module, context)
         allow(PER_OPERATION * sum(1 for _ in result.walk()))
-        for warning in current.warnings(module):
-            self.report(warning)
+        for warning in current.warnings(module, context):
+            context.warn(warning)
         if self.replay:
-            with self.timing.section("Replay"):
+            with watched(self.observers, "Replay"):
                 self._replay(current, module, result, before)
         if self.verify_each:
             with option_places(current, module):
                 self._verify(result, note(f"found in the result of pass '{current.name}'"))
         failed = note(f"pass '{current.name}' publishes nothing, because its gate failed")
-        with self.timing.section("Verify boundary"), placed(module, failed):
+        with watched(self.observers, "Verify boundary"), placed(module, failed):
             found = current.gate(module, result)
         self._raise_errors(found, failed)
-        if watched:
-            after = self.render(result)
-            if after != before:
-                self._dump("After", current, after)
-        elif self.dumps.after_all or current.name in self.dumps.after:
-            self._dump("After", current, self.render(result))
+        for observer in self.observers:
+            observer.after(current, module, result)
         return result
 
     def _verify(self, module: Operation, *explanation: Diagnostic) -> None:
         from bpir.verifiers.module import verify
 
-        with self.timing.section("Verify structure"), placed(module, *explanation):
+        with watched(self.observers, "Verify structure"), placed(module, *explanation):
             found = verify(module)
         self._raise_errors(found, *explanation)
 
@@ -112,16 +90,14 @@ class PassManager:
         if any(d.severity == "error" for d in diagnostics):
             raise DiagnosticError(*diagnostics, *explanation)
         for diagnostic in diagnostics:
-            self.report(diagnostic)
-
-    def _dump(self, when: str, current: Pass, text: str) -> None:
-        sys.stderr.write(f"// -----// IR Dump {when} {current.name} //----- //\n{text.rstrip()}\n\n")
+            for observer in self.observers:
+                observer.warned(diagnostic)
 
     def _replay(self, current: Pass, module: Operation, result: Operation, before: str) -> None:
         """Refuses a pass that changes its input, or that answers differently the second time."""
         if self.render(module) != before:
             raise DiagnosticError(error(f"pass '{current.name}' is not pure: it changed the module that it was given"))
-        first, second = self.render(result), self.render(_derived(current, module))
+        first, second = self.render(result), self.render(_derived(current, module, PassContext(current, ModuleIR(module), ())))
         if first != second:
             line = _first_difference(first, second)
             raise DiagnosticError(
@@ -134,8 +110,8 @@ class PassManager:
             )
 
 
-def _derived(current: Pass, module: Operation) -> Operation:
-    result = current.run(module)
+def _derived(current: Pass, module: Operation, context: PassContext) -> Operation:
+    result = current.derived(module, context)
     inherit_locations(module, result)
     return result
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import attrs
 
 from bpir.dialects import plan as plan
-from bpir.dialects.bind import as_word, fields_of
-from bpir.dialects.bp import symbol_table
+from bpir.dialects.bind import as_word
 from bpir.dialects.dist.memory import local_bytes
-from bpir.dialects.dist.tasks import name_of, rule_of, writes_state
-from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import SymbolRefAttr
+from bpir.dialects.dist.tasks import Block, Task
+from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation, Value, top_level
+from bpir.ir.operation import Value
 from bpir.ir.relations import Facts
-from bpir.passes.base import Derivation, option
+from bpir.passes.base import DerivationPass, option
+from bpir.passes.context import PassContext
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
+from bpir.passes.planning import Planning, one_block
 from bpir.passes.workspace import workspace_bytes
 
 
 @attrs.define(eq=False)
-class PlanTransformerInferencePass(Derivation):
+class PlanTransformerInferencePass(DerivationPass[DistributedTaskIR, PortablePlanIR]):
     r"""Plans the tasks of one rank: what they require, and the buffers that they need.
 
     Boundary: distributed-task IR to portable-plan IR.
@@ -60,59 +59,50 @@ class PlanTransformerInferencePass(Derivation):
     """
 
     name = "plan-inference"
-    source = "dist"
-    target = "plan"
+    reads = ("workload", "strategy")
 
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
-    def run(self, module: Operation) -> Operation:
-        block = one_block(module)
-        if any(operation.name == "dist.activations" for operation in block.body):
+    def run(self, ir: DistributedTaskIR, context: PassContext) -> PortablePlanIR:
+        block = one_block(ir)
+        if block.is_training:
             raise fail("this block is a training step: plan it with plan-training", block.span)
-        planning = _InferencePlanning(block, mesh_of(module, block), _phase(module, block), _known(module))
-        return new_module(module, [*inputs_of(module), *planning.operations()])
+        planning = _InferencePlanning(ir, block, _phase(ir, block))
+        return PortablePlanIR(new_module(ir.module, [*inputs_of(ir.module), *planning.operations()]))
 
 
-def planned_workspace(module: Operation) -> Expr:
+def planned_workspace(ir: DistributedTaskIR) -> Expr:
     """The bytes of the workspace that the plan of a distributed block has.
 
     Raises:
         DiagnosticError: the block can't be planned.
     """
-    block = one_block(module)
-    planning = _InferencePlanning(block, mesh_of(module, block), "", _known(module))
+    planning = _InferencePlanning(ir, one_block(ir), "")
     planning.operations()
     return planning.buffers[planning.workspace].size
 
 
-def _phase(module: Operation, block: Operation) -> str:
+def _phase(ir: DistributedTaskIR, block: Block) -> str:
     """The phase of the workload that the block names.
 
     Raises:
         DiagnosticError: the block names no inference workload of the module.
     """
-    reference = block.properties.get("workload")
-    for operation in top_level(module):
-        if operation.name == "bind.workload" and isinstance(reference, SymbolRefAttr) and symbol_of(operation) == reference.root:
-            phase = as_word(fields_of(operation).get("phase"))
-            if phase is not None:
-                return phase
+    for workload in ir.workloads:
+        phase = as_word(workload.fields.get("phase"))
+        if workload.symbol == block.workload and phase is not None:
+            return phase
     raise fail("planning of inference needs a block with a workload that says the phase", block.span)
-
-
-def _known(module: Operation) -> Facts:
-    """The relations and numbers of the module; what they don't prove is not looked into further."""
-    facts = symbol_table(module).facts
-    return Facts(facts.relations, facts.bindings, searching=False)
 
 
 class _InferencePlanning(Planning):
     """Boundary values, the KV cache and weights have buffers of their own; all else lives in the workspace."""
 
-    def __init__(self, block: Operation, mesh: Mapping[str, Expr], phase: str, known: Facts) -> None:
-        super().__init__(block, mesh)
+    def __init__(self, ir: DistributedTaskIR, block: Block, phase: str) -> None:
+        super().__init__(ir, block)
         self.phase = phase
-        self.known = known
+        facts = ir.symbols.facts
+        self.known = Facts(facts.relations, facts.bindings, searching=False)  # what they don't prove is not looked into further
 
     def objective(self) -> tuple[str, ...]:
         """Decode reads every weight for one token; prefill reuses it for every token."""
@@ -120,45 +110,48 @@ class _InferencePlanning(Planning):
 
     def place(self) -> None:
         self.add_arguments()
-        returned = [v for v in self.block.body[-1].operands if v not in self.homes]
-        for operation in self.block.body:
-            if operation.name == "dist.state":
-                size = local_bytes((v.type for v in operation.results), self.mesh)
-                home = self.add(name_of(operation), "state", "persistent", size, name_of(operation))
-                self.homes.update(dict.fromkeys(operation.results, home))
+        returned = [v for v in self.block.returned if v not in self.homes]
+        for state in self.block.states:
+            values = state.operation.results
+            home = self.add(state.label, "state", "persistent", local_bytes((v.type for v in values), self.mesh), state.label)
+            self.homes.update(dict.fromkeys(values, home))
         self._refuse_stale_reads()
         for task in self.tasks:
             self.add_weights(task)
             self._place_results(task, returned)
         self.workspace = self.add("workspace", "workspace", "transient", ZERO)
 
-    def sized(self, groups: list[list[Operation]]) -> None:
-        self.buffers[self.workspace].size = workspace_bytes(self.block, self.tasks, self.mesh, self.homes, groups, self.known)
+    def sized(self, groups: list[list[Task]]) -> None:
+        self.buffers[self.workspace].size = workspace_bytes(self.block, self.mesh, self.homes, groups, self.known)
 
     def _refuse_stale_reads(self) -> None:
         """A state has one place: after a task has written to it nobody can read what it was before."""
-        written: dict[Value, Operation] = {}
+        written: dict[Value, Task] = {}
         for task in self.tasks:
-            for value in task.operands:
+            for value in task.operation.operands:
                 if value in written:
                     writer = written[value]
                     raise fail(
-                        f"'{name_of(task)}' reads a state as it was before '{name_of(writer)}', which has written to it by then",
+                        f"'{task.label}' reads a state as it was before '{writer.label}', which has written to it by then",
                         task.span,
                         note("written here", writer.span),
                     )
-            if writes_state(task):
-                written.update(dict.fromkeys(task.operands[len(task.operands) - len(task.results) :], task))
+            if task.writes_state:
+                written.update(dict.fromkeys(_written(task), task))
 
-    def _place_results(self, task: Operation, returned: Sequence[Value]) -> None:
-        rule = rule_of(task)
-        for value in task.results:
-            if value in returned and writes_state(task):
+    def _place_results(self, task: Task, returned: Sequence[Value]) -> None:
+        for value in task.operation.results:
+            if value in returned and task.writes_state:
                 raise fail("what is written to a state can't be returned by the block: the plan keeps it in its state", task.span)
             if value in returned:
                 name = "output" if len(returned) == 1 else f"output.{returned.index(value)}"
-                self.add_value(value, name, "output", name_of(task))
-            elif writes_state(task):  # its last operands are the states, one a result
-                self.homes[value] = self.homes[task.operands[len(task.operands) - len(task.results) + value.index]]
-            elif rule is not None and rule.residual:
-                self.add_value(value, layer_of_task(task), "activation", name_of(task))
+                self.add_value(value, name, "output", task.label)
+            elif task.writes_state:
+                self.homes[value] = self.homes[_written(task)[value.index]]
+            elif task.rule is not None and task.rule.residual:
+                self.add_value(value, task.layer, "activation", task.label)
+
+
+def _written(task: Task) -> Sequence[Value]:
+    """The states that a task writes: its last operands, one a result."""
+    return task.operation.operands[len(task.operation.operands) - len(task.operation.results) :]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import attrs
 
 from bpir.dialects import plan as plan
-from bpir.dialects.dist.facts import LayerMemory
-from bpir.dialects.dist.tasks import name_of, text_of
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
-from bpir.passes.base import Derivation, option
-from bpir.passes.distribution import build, new_module
+from bpir.passes.base import DerivationPass, option
+from bpir.passes.context import PassContext
+from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, layer_of_task, mesh_of, one_block
+from bpir.passes.planning import Planning, one_block
 
 
 @attrs.define(eq=False)
-class PlanTransformerTrainingPass(Derivation):
+class PlanTransformerTrainingPass(DerivationPass[DistributedTaskIR, PortablePlanIR]):
     r"""Plans the tasks of one rank's training: what they require, and a buffer for every value, weight and optimizer state.
 
     Boundary: distributed-task IR to portable-plan IR.
@@ -51,23 +50,27 @@ class PlanTransformerTrainingPass(Derivation):
     """
 
     name = "plan-training"
-    source = "dist"
-    target = "plan"
+    reads = ("strategy",)
 
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
-    def run(self, module: Operation) -> Operation:
-        block = one_block(module)
-        if not any(operation.name == "dist.activations" for operation in block.body):
+    def run(self, ir: DistributedTaskIR, context: PassContext) -> PortablePlanIR:
+        block = one_block(ir)
+        if not block.is_training:
             raise fail("this block is no training step: plan it with plan-inference", block.span)
-        return new_module(module, [*inputs_of(module), *_TrainingPlanning(block, mesh_of(module, block)).operations()])
+        return planned_training(ir, block)
+
+
+def planned_training(ir: DistributedTaskIR, block: dist.Block) -> PortablePlanIR:
+    """The plan of the block of a training step."""
+    return PortablePlanIR(new_module(ir.module, [*inputs_of(ir.module), *_TrainingPlanning(ir, block).operations()]))
 
 
 class _TrainingPlanning(Planning):
     """Every value has a buffer with its exact lifetime; weights and optimizer state outlive the step."""
 
-    def __init__(self, block: Operation, mesh: Mapping[str, Expr]) -> None:
-        super().__init__(block, mesh)
+    def __init__(self, ir: DistributedTaskIR, block: dist.Block) -> None:
+        super().__init__(ir, block)
         self.states: dict[str, str] = {}  # the buffer of each layer's optimizer state
 
     def objective(self) -> tuple[str, ...]:
@@ -75,35 +78,33 @@ class _TrainingPlanning(Planning):
         return ("compute", "network", "memory")
 
     def facts(self) -> list[Operation]:
-        return [
-            build(o.name.replace("dist.", "plan."), properties=dict(o.properties), span=o.span)
-            for o in self.block.body
-            if o.name in ("dist.memory", "dist.activations")
+        of_layers = [plan.Memory.build(properties=row.operation.properties, span=row.span) for row in self.block.memory]
+        return of_layers + [
+            plan.BlockActivations.build(properties=row.operation.properties, span=row.span) for row in self.block.activations
         ]
 
     def place(self) -> None:
         self.add_arguments()
-        returned = list(dict.fromkeys(v for v in self.block.body[-1].operands if v not in self.homes))
+        returned = list(dict.fromkeys(v for v in self.block.returned if v not in self.homes))
         for task in self.tasks:
             self.add_weights(task)
-            phase = text_of(task, "phase")
-            role = "gradient" if "gradient" in phase else "activation"
-            for value in task.results:
+            role = "gradient" if "gradient" in task.phase else "activation"
+            results = task.operation.results
+            for value in results:
                 if value in returned:
-                    self.add_value(value, f"output.{value.name or returned.index(value)}", "output", name_of(task))
+                    self.add_value(value, f"output.{value.name or returned.index(value)}", "output", task.label)
                 else:
-                    suffix = f".{value.index}" if len(task.results) > 1 else ""
-                    self.add_value(value, f"{name_of(task)}.value{suffix}", role, name_of(task))
-        for memory in self.block.body:
-            facts = memory.properties.get("facts")
-            if isinstance(facts, LayerMemory) and facts.optimizer is not ZERO:
-                layer = text_of(memory, "layer")
-                self.states[layer] = self.add(f"{layer}.optimizer_state", "optimizer", "persistent", facts.optimizer, f"{layer}.optimizer")
+                    suffix = f".{value.index}" if len(results) > 1 else ""
+                    self.add_value(value, f"{task.label}.value{suffix}", role, task.label)
+        for row in self.block.memory:
+            if row.facts.optimizer is not ZERO:
+                layer, size = row.layer, row.facts.optimizer
+                self.states[layer] = self.add(f"{layer}.optimizer_state", "optimizer", "persistent", size, f"{layer}.optimizer")
 
-    def uses(self, task: Operation) -> tuple[list[str], list[str]]:
+    def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         reads, writes = super().uses(task)
-        if text_of(task, "phase") == "optimizer":
-            state = self.states[layer_of_task(task)]
+        if task.phase == "optimizer":
+            state = self.states[task.layer]
             reads.append(state)
-            writes += [self.weights[layer_of_task(task)], state]
+            writes += [self.weights[task.layer], state]
         return reads, writes

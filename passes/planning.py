@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import attrs
 
+from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
+from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
-from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
-from bpir.dialects.dist.tasks import Collective, kind_of, name_of, rule_of, text_of, weights_owner, work_of, writes_state
-from bpir.dialects.plan import resources_of_work, symbol_of
+from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.levels import DistributedTaskIR
+from bpir.dialects.plan import resources_of_work
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation, Value, top_level
-from bpir.ir.syntax import references
-from bpir.passes.distribution import build
+from bpir.ir.operation import Operation, Value
 from bpir.verifiers.levels import place_of
 
 ALIGNMENT = 256
@@ -36,7 +36,7 @@ class Buffer:
     producers: dict[str, int] = attrs.field(factory=dict)
     consumers: dict[str, int] = attrs.field(factory=dict)
 
-    def operation(self, block: Operation) -> Operation:
+    def operation(self, block: dist.Block) -> Operation:
         used = [*self.producers.values(), *self.consumers.values()] or [0]
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(self.name),
@@ -53,7 +53,7 @@ class Buffer:
             properties["producers"] = symbols(self.producers)
         if self.consumers and not shared:
             properties["consumers"] = symbols(self.consumers)
-        return build("plan.buffer", properties=properties, span=block.span)
+        return plan.Buffer.build(properties=properties, span=block.span)
 
 
 def symbols(names: Iterable[str]) -> ArrayAttr:
@@ -71,15 +71,15 @@ class Planning:
     Subclasses say which buffer each value lives in (`place`), and in what order resources matter.
     """
 
-    def __init__(self, block: Operation, mesh: Mapping[str, Expr]) -> None:
+    def __init__(self, ir: DistributedTaskIR, block: dist.Block) -> None:
         self.block = block
-        self.mesh = mesh
-        self.tasks = [o for o in block.body if work_of(o) is not None]
+        self.mesh = mesh_of(ir, block)
+        self.tasks = block.tasks
         self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, str] = {}
         self.weights: dict[str, str] = {}  # the buffer of each layer's weights
         self.workspace = ""  # where values without a buffer of their own live
-        self.taken = {name_of(task) for task in self.tasks}
+        self.taken = {task.label for task in self.tasks}
 
     def place(self) -> None:
         """Give every value its buffer in `homes`, with the buffers in order."""
@@ -93,20 +93,19 @@ class Planning:
         """The memory facts that the plan keeps."""
         return []
 
-    def sized(self, groups: list[list[Operation]]) -> None:
+    def sized(self, groups: list[list[dist.Task]]) -> None:
         """Give the buffers their sizes that depend on which tasks may run at once."""
 
     def operations(self) -> list[Operation]:
         self.place()
         tasks = [self._task(index, task) for index, task in enumerate(self.tasks)]
         groups = self._groups(tasks)
-        together = [references(group.properties["tasks"]) for group in groups]
-        named = {name_of(task): task for task in self.tasks}
-        self.sized([[named[name] for name in names] for names in together])
+        named = {task.label: task for task in self.tasks}
+        self.sized([[named[name] for name in group.tasks] for group in plan.Concurrent.each(groups)])
         words = ArrayAttr(tuple(map(StringAttr, self.objective())))
-        mesh = {"axes": mesh_attribute(self.mesh), "strategy": self.block.properties["strategy"]}
-        found = [build("plan.mesh", properties=mesh, span=self.block.span)]
-        found += [build("plan.objective", properties={"minimize": words}, span=self.block.span)]
+        mesh = {"axes": mesh_attribute(self.mesh), **self.block.attributes(dist.Block.strategy)}
+        found = [plan.Mesh.build(properties=mesh, span=self.block.span)]
+        found += [plan.Objective.build(properties={"minimize": words}, span=self.block.span)]
         found += [b.operation(self.block) for b in self.buffers.values()]
         return found + self.facts() + tasks + groups
 
@@ -126,36 +125,31 @@ class Planning:
 
     def add_arguments(self) -> None:
         """A buffer for each argument of the block."""
-        entry = self.block.regions[0].blocks[0]
-        for index, argument in enumerate(entry.arguments):
-            name = "input" if len(entry.arguments) == 1 else f"input.{argument.name or index}"
+        arguments = self.block.arguments
+        for index, argument in enumerate(arguments):
+            name = "input" if len(arguments) == 1 else f"input.{argument.name or index}"
             self.add_value(argument, name, "input")
 
-    def add_weights(self, task: Operation) -> None:
+    def add_weights(self, task: dist.Task) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
-        layer = weights_owner(task)
+        layer = task.owner
         if weight_bytes(task) is not ZERO and layer not in self.weights:
-            self.weights[layer] = self.add(f"{layer}.weights", "constant", "persistent", weight_bytes(task), name_of(task))
+            self.weights[layer] = self.add(f"{layer}.weights", "constant", "persistent", weight_bytes(task), task.label)
 
-    def uses(self, task: Operation) -> tuple[list[str], list[str]]:
+    def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         """The buffers that a task reads and writes."""
-        inputs = task.operands[: len(task.operands) - len(task.results)] if writes_state(task) else task.operands
-        reads = [self._home(v) for v in inputs]
+        reads = [self._home(v) for v in task.read]
         if weight_bytes(task) is not ZERO:
-            reads.append(self.weights[weights_owner(task)])
-        return reads, [self._home(v) for v in task.results]
+            reads.append(self.weights[task.owner])
+        return reads, [self._home(v) for v in task.operation.results]
 
     def _home(self, value: Value) -> str:
         return self.homes.get(value, self.workspace)
 
     # --- tasks
 
-    def _task(self, index: int, task: Operation) -> Operation:
-        name = name_of(task)
-        work = work_of(task)
-        assert work is not None
-        rule = rule_of(task)
-        collective = isinstance(task.declaration, Collective)
+    def _task(self, index: int, task: dist.Task) -> Operation:
+        name, rule = task.label, task.rule
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
         updated = [self.buffers[buffer] for buffer in writes if self.buffers[buffer].role in ("constant", "state")]
         readers = [reader for buffer in updated for reader in buffer.consumers]  # they need weights and states as they were
@@ -165,37 +159,32 @@ class Planning:
             self.buffers[buffer].producers[name] = index
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
-            "kind": StringAttr("collective" if collective else "compute"),
-            "operation": StringAttr(kind_of(task)),
+            "kind": StringAttr("collective" if isinstance(task, dist.Collective) else "compute"),
+            "operation": StringAttr(task.kind_of_work),
             "source": StringAttr(name),
-            "phase": task.properties["phase"],
-            "work": work,
-            "resources": resources_of_work(work),
+            **task.attributes(dist.Task.phase, dist.Task.work),
+            "resources": resources_of_work(task.work),
         }
-        owners = [v.owner for v in task.operands if isinstance(v.owner, Operation)]
-        after = dict.fromkeys([*(name_of(owner) for owner in owners if work_of(owner) is not None), *readers])
-        requires = rule.capabilities if rule is not None else (kind_of(task),)
+        after = dict.fromkeys([*(other.label for other in task.needed), *readers])
+        requires = rule.capabilities if rule is not None else (task.kind_of_work,)
         for key, names in (("after", after), ("reads", reads), ("writes", writes)):
             if names:
                 properties[key] = symbols(names)
-        if "matmul" in task.properties:
-            properties["matmul"] = task.properties["matmul"]
+        properties |= task.attributes(dist.Task.matmul)
         properties["requires"] = ArrayAttr(tuple(map(StringAttr, requires)))
         if rule is not None and rule.alternatives:
             properties["alternatives"] = ArrayAttr(tuple(map(StringAttr, rule.alternatives)))
-        return build("plan.task", properties=properties, span=task.span)
+        return plan.Task.build(properties=properties, span=task.span)
 
     def _groups(self, tasks: Sequence[Operation]) -> list[Operation]:
         """Tasks with the same dependencies (and at least one) can run at once: none of them needs another."""
         together: dict[tuple[str, ...], list[str]] = {}
-        for task in tasks:
-            after = references(task.properties.get("after"))
-            if after:
-                together.setdefault(after, []).append(symbol_of(task))
+        for task in plan.Task.each(tasks):
+            if task.after:
+                together.setdefault(task.after, []).append(task.symbol)
         groups = [names for names in together.values() if len(names) > 1]
         return [
-            build(
-                "plan.concurrent",
+            plan.Concurrent.build(
                 properties={"sym_name": StringAttr(f"group.{index}"), "tasks": symbols(names)},
                 span=self.block.span,
             )
@@ -203,15 +192,15 @@ class Planning:
         ]
 
 
-def one_block(module: Operation) -> Operation:
+def one_block(ir: DistributedTaskIR) -> dist.Block:
     """The distributed block of a module.
 
     Raises:
         DiagnosticError: there is none, or several: their tasks and buffers would share one name space.
     """
-    blocks = [o for o in top_level(module) if o.name == "dist.block"]
+    blocks = ir.blocks
     if not blocks:
-        raise fail("the module has no dist.block to plan", place_of(module))
+        raise fail("the module has no dist.block to plan", place_of(ir.module))
     if len(blocks) > 1:
         raise fail(
             f"a plan holds one block, and the module has {len(blocks)}: put each model.block into a file of its own",
@@ -221,13 +210,8 @@ def one_block(module: Operation) -> Operation:
     return blocks[0]
 
 
-def mesh_of(module: Operation, block: Operation) -> dict[str, Expr]:
+def mesh_of(ir: DistributedTaskIR, block: dist.Block) -> dict[str, Expr]:
     """The sizes of the mesh axes of a distributed block."""
-    name = references(ArrayAttr((block.properties["mesh"],)))[0]
-    mesh = next(o for o in top_level(module) if o.name == "dist.mesh" and symbol_of(o) == name)  # there is one: dist.R1
-    return dict(mesh_entries(mesh.properties.get("axes")))
-
-
-def layer_of_task(task: Operation) -> str:
-    """The name of a task without its phase."""
-    return name_of(task).removesuffix("." + text_of(task, "phase"))
+    mesh = ir.mesh_of(block)
+    assert mesh is not None  # there is one: dist.R1
+    return mesh.axes

@@ -8,11 +8,13 @@ from time import perf_counter
 
 import attrs
 
+from bpir.passes.observers import Observer
+
 _RULE = "===-------------------------------------------------------------------------==="
 
 
 @attrs.define
-class Timing:
+class Timing(Observer):
     """Adds up the wall time of named sections; sections do not nest."""
 
     start: float = attrs.field(factory=perf_counter)

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.tasks import Collective, local, rule_of
+from bpir.dialects.dist.tasks import Block, Task, local
 from bpir.dialects.model.base import feature_dims
 from bpir.ir.expression import ZERO, Expr, maximum
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.ir.relations import Facts
 
 Places = tuple[int, int]
@@ -29,11 +29,10 @@ class _Slot:
 
 
 def workspace_bytes(
-    block: Operation,
-    tasks: Sequence[Operation],
+    block: Block,
     mesh: Mapping[str, Expr],
     elsewhere: Collection[Value],
-    groups: Iterable[Sequence[Operation]],
+    groups: Iterable[Sequence[Task]],
     facts: Facts,
 ) -> Expr:
     """`D + max(...)`, and where that is not proved to be enough the larger of it and of the bytes that are alive at a task.
@@ -46,7 +45,7 @@ def workspace_bytes(
         elsewhere: the values that have buffers of their own.
         groups: tasks that may run at once.
     """
-    arguments = block.regions[0].blocks[0].arguments
+    arguments, tasks = block.arguments, block.tasks
     hidden = arguments[0].type if arguments else None
     if not isinstance(hidden, TensorType):
         return ZERO
@@ -61,7 +60,7 @@ def workspace_bytes(
     return maximum(width + maximum(*room) if room else width, *open_peaks)
 
 
-def _places(tasks: Sequence[Operation], groups: Iterable[Sequence[Operation]]) -> dict[Operation, Places]:
+def _places(tasks: Sequence[Task], groups: Iterable[Sequence[Task]]) -> dict[Task, Places]:
     places = {task: (index, index) for index, task in enumerate(tasks)}
     for group in groups:
         at = [places[task][0] for task in group]
@@ -70,30 +69,30 @@ def _places(tasks: Sequence[Operation], groups: Iterable[Sequence[Operation]]) -
 
 
 def _slots(
-    tasks: Sequence[Operation],
+    tasks: Sequence[Task],
     mesh: Mapping[str, Expr],
     elsewhere: Collection[Value],
-    places: Mapping[Operation, Places],
+    places: Mapping[Task, Places],
     hidden: TensorType,
 ) -> tuple[list[_Slot], list[Expr]]:
     """The slots that the tasks need; and what their operations hold unfused, each alone."""
-    readers: dict[Value, list[Operation]] = {}
+    readers: dict[Value, list[Task]] = {}
     for task in tasks:
-        for operand in task.operands:
+        for operand in task.operation.operands:
             readers.setdefault(operand, []).append(task)
     slots: list[_Slot] = []
     unfused: list[Expr] = []
     held: dict[Value, _Slot] = {}
     for task in tasks:
         first, last = places[task]
-        rule = rule_of(task)
-        part = local(task, task, mesh)
+        rule = task.rule
+        part = local(task.operation, task.operation, mesh)
         taken: set[_Slot] = set()
         if rule is not None:
             unfused.extend(rule.workspace(part))
             if rule.scratch(part) is not ZERO:
                 slots.append(_Slot(rule.scratch(part), first, last))
-        for value, type in zip(task.results, part.results, strict=True):
+        for value, type in zip(task.operation.results, part.results, strict=True):
             if value in elsewhere:
                 continue
             slot = _taken_over(task, value, type.bytes, held, readers, places)
@@ -112,16 +111,16 @@ def _is_wide(value: Value, hidden: TensorType) -> bool:
 
 
 def _taken_over(
-    task: Operation,
+    task: Task,
     result: Value,
     size: Expr,
     held: Mapping[Value, _Slot],
-    readers: Mapping[Value, Sequence[Operation]],
-    places: Mapping[Operation, Places],
+    readers: Mapping[Value, Sequence[Task]],
+    places: Mapping[Task, Places],
 ) -> _Slot | None:
     """The slot of an operand that the result may be written over: nobody reads the operand then or later, nor another result's lane."""
     for index in _overwritable(task, result.index):
-        operand = task.operands[index]
+        operand = task.operation.operands[index]
         slot = held.get(operand)
         if slot is None or slot.size is not size:
             continue
@@ -130,17 +129,15 @@ def _taken_over(
     return None
 
 
-def _overwritable(task: Operation, result: int) -> list[int]:
+def _overwritable(task: Task, result: int) -> list[int]:
     """The operands that a result may be written over, as the operation declares: of the lane of the result, and no other lane's."""
-    if isinstance(task.declaration, Collective):
-        return list(task.declaration.in_place)
-    rule = rule_of(task)
+    rule, operands = task.rule, task.operation.operands
     if rule is None or not rule.in_place:
-        return []
-    lanes = rule.equation(frozenset()).places(len(task.operands), len(task.results))
+        return list(task.overwritable)
+    lanes = rule.equation(frozenset()).places(len(operands), len(task.operation.results))
     (own,) = (lane.operands for lane in lanes if result in lane.results)
-    elsewhere = {task.operands[index] for lane in lanes if lane.operands != own for index in lane.operands}
-    return [own[place] for place in rule.in_place if place < len(own) and task.operands[own[place]] not in elsewhere]
+    elsewhere = {operands[index] for lane in lanes if lane.operands != own for index in lane.operands}
+    return [own[place] for place in rule.in_place if place < len(own) and operands[own[place]] not in elsewhere]
 
 
 def _alive(slots: Iterable[_Slot], count: int) -> list[Expr]:

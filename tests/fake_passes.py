@@ -11,7 +11,8 @@ from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, clone
-from bpir.passes.base import Pass, option
+from bpir.passes.base import TransformationPass, option
+from bpir.passes.context import PassContext
 
 FAKES = {
     "fake-mark": "fake_passes:Mark",
@@ -35,7 +36,7 @@ def marked(module: Operation, text: str) -> Operation:
 
 
 @attrs.define(eq=False)
-class Mark(Pass):
+class Mark(TransformationPass):
     """Marks every operation.
 
     The second paragraph.
@@ -44,12 +45,12 @@ class Mark(Pass):
     name: ClassVar[str] = "fake-mark"
     text: str | None = option("what to write")
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         return marked(module, self.text or "x")
 
 
 @attrs.define(eq=False)
-class AllOptions(Pass):
+class AllOptions(TransformationPass):
     """Has an option of each kind."""
 
     name: ClassVar[str] = "fake-options"
@@ -59,18 +60,18 @@ class AllOptions(Pass):
     batch: Expr | None = option("an expression", kind="expression")
     label: str | None = option("any word")
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         return clone(module)
 
 
 @attrs.define(eq=False)
-class Numbers(Pass):
+class Numbers(TransformationPass):
     """Takes numbers for names."""
 
     name: ClassVar[str] = "fake-numbers"
     values: dict[str, int] = option("the numbers", kind="numbers")
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         return clone(module)
 
 
@@ -94,34 +95,34 @@ class FailsGate(Mark):
 
 
 @attrs.define(eq=False)
-class Impure(Pass):
+class Impure(TransformationPass):
     """Changes its input."""
 
     name: ClassVar[str] = "fake-impure"
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         module.body[0].attributes["changed"] = StringAttr("")
         return clone(module)
 
 
 @attrs.define(eq=False)
-class Random(Pass):
+class Random(TransformationPass):
     """Answers differently every time."""
 
     name: ClassVar[str] = "fake-random"
     counter: ClassVar[itertools.count[int]] = itertools.count()
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         return marked(module, str(next(self.counter)))
 
 
 @attrs.define(eq=False)
-class MakesBrokenModule(Pass):
+class MakesBrokenModule(TransformationPass):
     """Uses a value before its definition."""
 
     name: ClassVar[str] = "fake-broken"
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         copy = clone(module)
         foreign = clone(module).body[0]
         copy.body[-1].operands.append(foreign.results[0])
@@ -129,13 +130,13 @@ class MakesBrokenModule(Pass):
 
 
 @attrs.define(eq=False)
-class Crashes(Pass):
+class Crashes(TransformationPass):
     """Raises what no pass should raise."""
 
     name: ClassVar[str] = "fake-crash"
     kind: str | None = option("which exception")
 
-    def run(self, module: Operation) -> Operation:
+    def run(self, module: Operation, context: PassContext) -> Operation:
         if self.kind == "recursion":
-            return self.run(module)
+            return self.run(module, context)
         raise {"memory": MemoryError, "interrupt": KeyboardInterrupt}.get(self.kind or "", ZeroDivisionError)("oops")

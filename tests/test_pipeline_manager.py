@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span
@@ -9,8 +11,11 @@ from bpir.ir.effort import PER_OPERATION, EffortError, limited, spend
 from bpir.ir.operation import Block, Operation, Region
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
-from bpir.passes.manager import Dumps, PassManager
+from bpir.passes.base import Pass
+from bpir.passes.manager import PassManager
+from bpir.passes.observers import Dumps, Observer, Reporting
 from bpir.passes.pipeline import command_line, parse_pipeline
+from bpir.passes.timing import Timing
 from bpir.verifiers.levels import level_of
 
 pytestmark = pytest.mark.usefixtures("fake_passes")
@@ -86,30 +91,30 @@ def test_warnings_are_reported_and_stop_nothing(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Mark, "gate", lambda *_: [Diagnostic("careful", severity="warning")])
     seen: list[Diagnostic] = []
-    manager("fake-mark", report=seen.append).run(module())
+    manager("fake-mark", observers=[Reporting(seen.append)]).run(module())
     assert [d.message for d in seen] == ["careful"]
 
 
 @pytest.mark.parametrize(
     ("dumps", "shown"),
     [
-        (Dumps(), []),
-        (Dumps(before_all=True), ["Before fake-mark", "Before fake-options", "Before fake-mark"]),
-        (Dumps(after_all=True), ["After fake-mark", "After fake-options", "After fake-mark"]),
-        (Dumps(after=frozenset({"fake-options"})), ["After fake-options"]),
-        (Dumps(before=frozenset({"fake-mark"})), ["Before fake-mark", "Before fake-mark"]),
-        (Dumps(after_change=True), ["After fake-mark", "After fake-mark"]),
-        (Dumps(after_change=True, after=frozenset({"fake-options"})), []),
+        (Dumps(print_module), []),
+        (Dumps(print_module, before_all=True), ["Before fake-mark", "Before fake-options", "Before fake-mark"]),
+        (Dumps(print_module, after_all=True), ["After fake-mark", "After fake-options", "After fake-mark"]),
+        (Dumps(print_module, after=frozenset({"fake-options"})), ["After fake-options"]),
+        (Dumps(print_module, before=frozenset({"fake-mark"})), ["Before fake-mark", "Before fake-mark"]),
+        (Dumps(print_module, after_change=True), ["After fake-mark", "After fake-mark"]),
+        (Dumps(print_module, after_change=True, after=frozenset({"fake-options"})), []),
     ],
 )
 def test_dumps(dumps: Dumps, shown: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    manager("fake-mark{text=a},fake-options,fake-mark{text=b}", dumps=dumps).run(module())
+    manager("fake-mark{text=a},fake-options,fake-mark{text=b}", observers=[dumps]).run(module())
     heads = [line for line in capsys.readouterr().err.splitlines() if line.startswith("// -----//")]
     assert heads == [f"// -----// IR Dump {when} //----- //" for when in shown]
 
 
 def test_a_dump_is_the_module(capsys: pytest.CaptureFixture[str]) -> None:
-    result = manager("fake-mark{text=a}", dumps=Dumps(after_all=True)).run(module())
+    result = manager("fake-mark{text=a}", observers=[Dumps(print_module, after_all=True)]).run(module())
     head = "// -----// IR Dump After fake-mark //----- //\n"
     assert capsys.readouterr().err == head + print_module(result).rstrip() + "\n\n"
 
@@ -125,18 +130,31 @@ def test_it_is_known_which_pass_failed() -> None:
 
 
 def test_the_time_is_counted_by_pass_and_verifier() -> None:
-    running = manager("fake-mark,fake-options", replay=True)
-    running.run(module())
-    assert list(running.timing.seconds) == [
+    timing = Timing()
+    manager("fake-mark,fake-options", replay=True, observers=[timing]).run(module())
+    assert list(timing.seconds) == [
         "Verify structure",
         "fake-mark",
         "Replay",
         "Verify boundary",
         "fake-options",
     ]
-    text = running.timing.render()
+    text = timing.render()
     assert "Total Execution Time" in text
     assert "% of the total" in text
+
+
+def test_a_user_can_look_on() -> None:
+    class Count(Observer):
+        """Counts the operations before and behind each pass."""
+
+        seen: ClassVar[list[tuple[str, int, int]]] = []
+
+        def after(self, current: Pass, module: Operation, result: Operation) -> None:
+            self.seen.append((current.name, len(module.body), len(result.body)))
+
+    manager("fake-mark,fake-options", observers=[Count()]).run(module())
+    assert Count.seen == [("fake-mark", 2, 2), ("fake-options", 2, 2)]
 
 
 def tree(*children: str | Operation) -> Operation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation
     from bpir.passes.base import Pass
-    from bpir.passes.manager import Dumps, PassManager
+    from bpir.passes.manager import PassManager
+    from bpir.passes.observers import Dumps
 
 OPTIONS = [
     Option("pass", value="NAME{...}", help="run a pass, such as --pass='plan-inference' (repeat; in order)"),
@@ -100,7 +102,7 @@ class _Run:
         self.timing = Timing()
         self.failed = False
         self.reproducers: list[str] = []  # the files written
-        self.dumps = _dumps(arguments)
+        self.dumps = _dumps(arguments, self._render)
 
     @cached_property
     def passes(self) -> list[Pass]:
@@ -120,6 +122,7 @@ class _Run:
     def _process(self, source: Source, found: list[Diagnostic]) -> str:
         from bpir.parser import parse_module
         from bpir.passes.manager import PassManager
+        from bpir.passes.observers import Reporting
 
         arguments = self.arguments
         with self.timing.section("Parser"):
@@ -129,9 +132,7 @@ class _Run:
             self._render,
             verify_each=arguments.flag("verify-each", default=True),
             replay=arguments.flag("verify-replay"),
-            dumps=self.dumps,
-            timing=self.timing,
-            report=found.append,
+            observers=(self.timing, self.dumps, Reporting(found.append)),
         )
         try:
             module = manager.run(module)
@@ -185,10 +186,11 @@ def _passes(arguments: Arguments) -> list[Pass]:
     return found
 
 
-def _dumps(arguments: Arguments) -> Dumps:
-    from bpir.passes.manager import Dumps
+def _dumps(arguments: Arguments, render: Callable[[Operation], str]) -> Dumps:
+    from bpir.passes.observers import Dumps
 
     return Dumps(
+        render,
         before=_pass_names(arguments, "print-ir-before"),
         after=_pass_names(arguments, "print-ir-after"),
         before_all=arguments.flag("print-ir-before-all"),

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from bpir.dialects.bp import Work as WorkAttr
 from bpir.dialects.bp import symbol_table
-from bpir.ir.attributes import StringAttr
+from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr, constant, total
-from bpir.ir.operation import Operation, top_level
-from bpir.ir.syntax import strings
+from bpir.ir.operation import Operation
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.verifiers.levels import level_of, place_of
+
+if TYPE_CHECKING:
+    from bpir.dialects.concrete.envelope import Buffer as BoundBuffer
+    from bpir.dialects.concrete.envelope import Command
+    from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
+    from bpir.dialects.dist.tasks import Task as DistTask
+    from bpir.dialects.plan import Buffer as PlanBuffer
+    from bpir.dialects.plan import Task as PlanTask
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
 
@@ -28,23 +35,16 @@ def collect(module: Operation) -> Report:
         DiagnosticError: the module is of no level, or mixes them.
     """
     level = level_of(module)
-    name = module.properties.get("sym_name")
-    title = name.value if isinstance(name, StringAttr) else ""
+    title = ModuleIR(module).title
     if level == "model":
         report = _model(title, module)
     elif level == "dist":
-        facts = [o for block in top_level(module) if block.name == "dist.block" for o in block.body]
-        training = _training_memory(facts)
-        held = _held(_planned(module)) if training else ()
-        report = Report(title, level, tuple(_dist_tasks(module)), training or _dist_memory(module), held, _layers(facts))
+        report = _distributed(title, DistributedTaskIR(module))
     elif level == "plan":
-        facts = list(top_level(module))
-        training = _training_memory(facts)
-        held = _held(facts) if training else ()
-        rows, buffers = tuple(_plan_tasks(module)), tuple(_buffers(module))
-        report = Report(title, level, rows, training or _plan_memory(module), held, _layers(facts), buffers=buffers)
+        report = _planned(title, PortablePlanIR(module))
     elif level == "concrete":
-        report = Report(title, level, tuple(_commands(module)), _concrete_memory(module), buffers=tuple(_buffers(module)))
+        bound = ConcretePlanIR(module)
+        report = Report(title, level, tuple(_commands(bound)), _concrete_memory(bound), buffers=tuple(_bound_buffers(bound)))
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
@@ -58,54 +58,82 @@ def _model(title: str, module: Operation) -> Report:
     return Report(title, "model", parameters={} if whole else parameters_by_layer(module), network=whole)
 
 
-def _work(work: WorkAttr | None, matmul: Expr) -> Work:
-    return Work(work.ops, work.read, work.write, work.msg, matmul) if work is not None else Work()
+def _distributed(title: str, ir: DistributedTaskIR) -> Report:
+    memory = [row for block in ir.blocks for row in block.memory]
+    training = _training_memory(memory, [row for block in ir.blocks for row in block.activations])
+    held = _held(_training_plan(ir)) if training else ()
+    return Report(title, ir.level, tuple(_dist_tasks(ir)), training or _dist_memory(ir), held, _layers(memory))
 
 
-def _layer(name: str, phase: str) -> str:
-    return name.removesuffix("." + phase) if phase else name
+def _planned(title: str, plan: PortablePlanIR) -> Report:
+    training = _training_memory(plan.memory, plan.activations)
+    held = _held(plan) if training else ()
+    buffers = tuple(BufferRow(b.symbol, b.role, b.storage, b.size, b.live) for b in plan.buffers)
+    memory = training or _memory_by_role(plan.buffers, MEMORY_OF_ROLE)
+    return Report(title, plan.level, tuple(_plan_tasks(plan)), memory, held, _layers(plan.memory), buffers=buffers)
 
 
-def _dist_tasks(module: Operation) -> Iterable[TaskRow]:
-    from bpir.dialects.dist import tasks as dist
-    from bpir.dialects.plan import expr_of
-
-    for block in top_level(module):
-        if block.name != "dist.block":
-            continue
-        for task in block.body:
-            work = dist.work_of(task)
-            if work is None:
-                continue
-            matmul = expr_of(task, "matmul")
-            phase, name = dist.text_of(task, "phase"), dist.name_of(task)
-            collective = dist.kind_of(task) if isinstance(task.declaration, dist.Collective) else None
-            yield TaskRow(name, _layer(name, phase), phase, _work(work, matmul), collective)
+def _bound_buffers(bound: ConcretePlanIR) -> Iterable[BufferRow]:
+    return (BufferRow(buffer.symbol, buffer.role, buffer.storage, buffer.size, ()) for buffer in bound.buffers)
 
 
-def _layers(operations: Iterable[Operation]) -> dict[str, dict[str, Fact]]:
+def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
+    from bpir.dialects.dist.tasks import Collective
+
+    for block in ir.blocks:
+        for task in block.tasks:
+            collective = task.kind_of_work if isinstance(task, Collective) else None
+            yield TaskRow(task.label, task.layer, task.phase, _work(task), collective)
+
+
+def _work(task: DistTask | PlanTask | Command) -> Work:
+    work = task.work
+    return Work(work.ops, work.read, work.write, work.msg, task.matmul)
+
+
+def _plan_tasks(plan: PortablePlanIR) -> Iterable[TaskRow]:
+    return (_row(task, task.kind) for task in plan.tasks)
+
+
+def _commands(bound: ConcretePlanIR) -> Iterable[TaskRow]:
+    from bpir.dialects.concrete.contract import COMMAND_OF_KIND
+
+    kind_of_command = {command: kind for kind, command in COMMAND_OF_KIND.items()}
+    return (_row(command, kind_of_command[command.kind]) for command in bound.commands)
+
+
+def _row(task: PlanTask | Command, kind: str) -> TaskRow:
+    """A task of a plan, or the command that it is bound to."""
+    name, phase = task.symbol, task.phase
+    return TaskRow(
+        name,
+        name.removesuffix("." + phase) if phase else name,
+        phase,
+        _work(task),
+        collective=task.kind_of_work if kind == "collective" else None,
+        moves=kind if kind not in ("compute", "collective") else None,
+        source=task.source,
+        after=task.after,
+        reads=task.reads,
+        writes=task.writes,
+    )
+
+
+def _layers(memory: Iterable[MemoryFacts]) -> dict[str, dict[str, Fact]]:
     """The memory facts of each layer, under the names of the report."""
-    from bpir.dialects.dist.facts import LayerMemory
-    from bpir.dialects.plan import text_of
-
     found: dict[str, dict[str, Fact]] = {}
-    for operation in operations:
-        facts = operation.properties.get("facts")
-        if isinstance(facts, LayerMemory):
-            named = zip(facts.names(), facts.components, strict=True)
-            row: dict[str, Fact] = {f"{name}_bytes": value for name, value in named}
-            dropped = strings(operation.properties.get("dropped"))
-            row |= {f"{what}_stored": what not in dropped for what in ("activation", "output")}
-            found[text_of(operation, "layer")] = {**row, "activation_reused": "reused" in dropped}
+    for layer in memory:
+        named = zip(layer.facts.names(), layer.facts.components, strict=True)
+        row: dict[str, Fact] = {f"{name}_bytes": value for name, value in named}
+        row |= {f"{what}_stored": what not in layer.dropped for what in ("activation", "output")}
+        found[layer.layer] = {**row, "activation_reused": "reused" in layer.dropped}
     return found
 
 
-def _training_memory(operations: Iterable[Operation]) -> dict[str, Expr]:
+def _training_memory(memory: Sequence[MemoryFacts], activations: Iterable[ActivationFacts]) -> dict[str, Expr]:
     """The memory of a training step by what it holds; empty if the module is not of training."""
-    from bpir.dialects.dist.facts import Activations, LayerMemory
-
-    layers = [f for o in operations if isinstance(f := o.properties.get("facts"), LayerMemory)]
-    blocks = [f for o in operations if isinstance(f := o.properties.get("facts"), Activations)]
+    layers = [row.facts for row in memory]
+    blocks = [row.facts for row in activations]
     if not layers:
         return {}
     return {
@@ -120,120 +148,49 @@ def _training_memory(operations: Iterable[Operation]) -> dict[str, Expr]:
     }
 
 
-def _planned(module: Operation) -> list[Operation]:
-    """The plan of a distributed training step; empty if it can't be planned."""
+def _training_plan(ir: DistributedTaskIR) -> PortablePlanIR | None:
+    """The plan of a distributed training step; None if it can't be planned."""
     from bpir.ir.diagnostic import DiagnosticError
-    from bpir.passes.plan_training import PlanTransformerTrainingPass
+    from bpir.passes.plan_training import planned_training
+    from bpir.passes.planning import one_block
 
     with suppress(DiagnosticError):
-        return list(top_level(PlanTransformerTrainingPass().run(module)))
-    return []
+        return planned_training(ir, one_block(ir))
+    return None
 
 
-def _held(plan: Iterable[Operation]) -> tuple[Expr, ...]:
+def _held(plan: PortablePlanIR | None) -> tuple[Expr, ...]:
     from bpir.tools.peak import held_at_once
 
-    return held_at_once(plan)
+    return held_at_once(plan.buffers) if plan is not None else ()
 
 
-def _dist_memory(module: Operation) -> dict[str, Expr]:
+def _dist_memory(ir: DistributedTaskIR) -> dict[str, Expr]:
     from bpir.dialects.dist.memory import local_bytes, weight_bytes
-    from bpir.dialects.dist.tasks import weights_owner
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.passes.plan_inference import planned_workspace
 
-    meshes = _meshes(module)
-    blocks = [o for o in top_level(module) if o.name == "dist.block"]
-    states = [
-        local_bytes((v.type for v in o.results), meshes[_mesh_name(block)])
-        for block in blocks
-        for o in block.body
-        if o.name == "dist.state"
-    ]
+    meshes = {mesh.symbol: mesh.axes for mesh in ir.meshes}
+    states = [local_bytes((v.type for v in o.operation.results), meshes[block.mesh]) for block in ir.blocks for o in block.states]
     found = {
-        "weights": total({weights_owner(o): weight_bytes(o) for block in blocks for o in block.body}.values()),
+        "weights": total({task.owner: weight_bytes(task) for block in ir.blocks for task in block.tasks}.values()),
         "kv_cache": total(states),
     }
-    if len(blocks) == 1:
+    if len(ir.blocks) == 1:
         with suppress(DiagnosticError):  # a block that can't be planned has no workspace
-            found["workspace"] = planned_workspace(module)
+            found["workspace"] = planned_workspace(ir)
     return found
 
 
-def _meshes(module: Operation) -> dict[str, dict[str, Expr]]:
-    from bpir.dialects.dist.parts import mesh_entries
-    from bpir.dialects.plan import symbol_of
-
-    return {symbol_of(o): dict(mesh_entries(o.properties.get("axes"))) for o in top_level(module) if o.name == "dist.mesh"}
-
-
-def _mesh_name(block: Operation) -> str:
-    return block.properties["mesh"].root  # type: ignore[attr-defined,no-any-return]
-
-
-def _plan_tasks(module: Operation) -> Iterable[TaskRow]:
-    from bpir.dialects.plan import symbol_of, text_of
-
-    for task in top_level(module):
-        if task.name == "plan.task":
-            yield _row(task, symbol_of(task), text_of(task, "kind"))
-
-
-def _row(task: Operation, name: str, kind: str) -> TaskRow:
-    """A task of a plan, or the command that it is bound to."""
-    from bpir.dialects.dist.tasks import work_of
-    from bpir.dialects.plan import expr_of, names_of, text_of
-
-    phase = text_of(task, "phase")
-    return TaskRow(
-        name,
-        _layer(name, phase),
-        phase,
-        _work(work_of(task), expr_of(task, "matmul")),
-        collective=text_of(task, "operation") if kind == "collective" else None,
-        moves=kind if kind not in ("compute", "collective") else None,
-        source=text_of(task, "source"),
-        after=names_of(task, "after"),
-        reads=names_of(task, "reads"),
-        writes=names_of(task, "writes"),
-    )
-
-
-def _buffers(module: Operation) -> Iterable[BufferRow]:
-    from bpir.dialects.plan import expr_of, live_of, symbol_of, text_of
-
-    for buffer in top_level(module):
-        if buffer.name in ("plan.buffer", "concrete.buffer"):
-            role, storage = text_of(buffer, "role"), text_of(buffer, "storage")
-            yield BufferRow(symbol_of(buffer), role, storage, expr_of(buffer, "size"), live_of(buffer))
-
-
-def _commands(module: Operation) -> Iterable[TaskRow]:
-    from bpir.dialects.concrete.contract import COMMAND_OF_KIND
-    from bpir.dialects.concrete.envelope import is_command, kind_of
-    from bpir.dialects.plan import symbol_of
-
-    kind_of_command = {command: kind for kind, command in COMMAND_OF_KIND.items()}
-    for command in top_level(module):
-        if is_command(command):
-            yield _row(command, symbol_of(command), kind_of_command[kind_of(command)])
-
-
-def _concrete_memory(module: Operation) -> dict[str, Expr]:
+def _concrete_memory(bound: ConcretePlanIR) -> dict[str, Expr]:
     """The bytes of the bound buffers by what they hold; a training step has no caches and no workspace, but optimizer state."""
-    training = any(o.name == "concrete.buffer" and o.properties.get("role") == StringAttr("optimizer") for o in top_level(module))
-    return _memory_by_role(module, "concrete.buffer", {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
+    training = any(buffer.role == "optimizer" for buffer in bound.buffers)
+    return _memory_by_role(bound.buffers, {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
 
 
-def _plan_memory(module: Operation) -> dict[str, Expr]:
-    return _memory_by_role(module, "plan.buffer", MEMORY_OF_ROLE)
-
-
-def _memory_by_role(module: Operation, operation: str, memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
-    from bpir.dialects.plan import expr_of, text_of
-
+def _memory_by_role(buffers: Iterable[PlanBuffer | BoundBuffer], memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
     sizes: dict[str, list[Expr]] = {name: [] for name in memory_of_role.values()}
-    for buffer in top_level(module):
-        if buffer.name == operation and text_of(buffer, "role") in memory_of_role:
-            sizes[memory_of_role[text_of(buffer, "role")]].append(expr_of(buffer, "size"))
+    for buffer in buffers:
+        if buffer.role in memory_of_role:
+            sizes[memory_of_role[buffer.role]].append(buffer.size)
     return {name: total(values) for name, values in sizes.items()}

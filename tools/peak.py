@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bpir.dialects.plan import expr_of, live_of, text_of
+from bpir.dialects.plan import Buffer
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation
 
 
-def held_at_once(plan: Iterable[Operation]) -> tuple[Expr, ...]:
+def held_at_once(buffers: Iterable[Buffer]) -> tuple[Expr, ...]:
     """Bytes: `P + sum(s_b)` over the buffers `b` that live at task `i`, for the tasks after which less is held.
 
     `P` is the size of what outlives the step: weights and optimizer state. Any other buffer (a value, a gradient, an input or a result of
@@ -19,14 +18,12 @@ def held_at_once(plan: Iterable[Operation]) -> tuple[Expr, ...]:
     held = ZERO
     more: dict[int, Expr] = {}
     less: dict[int, Expr] = {}
-    for buffer in plan:
-        if buffer.name != "plan.buffer":
-            continue
-        size = expr_of(buffer, "size")
-        if text_of(buffer, "storage") == "persistent":
+    for buffer in buffers:
+        size = buffer.size
+        if buffer.storage == "persistent":
             held += size
         else:
-            begin, end = live_of(buffer)
+            begin, end = buffer.live
             more[begin] = more.get(begin, ZERO) + size
             less[end + 1] = less.get(end + 1, ZERO) + size
     found: list[Expr] = []

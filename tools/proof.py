@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from bpir.dialects.bp import bindings_of, relations_of
+from bpir.dialects.bp import Assume, Bind, Symbols
 from bpir.ir.diagnostic import Diagnostic, Source, Span
 from bpir.ir.dialect import level_of_operation
 from bpir.ir.expression import ONE, ExpressionError
@@ -65,12 +65,13 @@ class _Explanation:
     def _facts_in(self, module: Operation) -> Iterator[tuple[Fact, tuple[str, str]]]:
         """The relations and bindings that a module says: how, and where."""
         for operation in top_level(module):
-            how = {"bp.symbols": "declared", "bp.assume": "recorded"}.get(operation.name)
             place = self._place(operation.span)
-            if how is not None:
-                yield from ((relation, (how, place)) for relation in relations_of(operation))
-            elif operation.name == "bp.bind":
-                yield from ((fact, ("bound", place)) for fact in bindings_of(operation).items())
+            if (declared := Symbols.of(operation)) is not None:
+                yield from ((relation, ("declared", place)) for relation in declared.relations)
+            elif (assumed := Assume.of(operation)) is not None:
+                yield from ((relation, ("recorded", place)) for relation in assumed.relations)
+            elif (bound := Bind.of(operation)) is not None:
+                yield from ((fact, ("bound", place)) for fact in bound.bindings.items())
 
     def _assumed(self) -> Iterator[str]:
         count = Counter[Fact]()

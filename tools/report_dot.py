@@ -8,13 +8,17 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import attrs
 
-from bpir.ir.attributes import StringAttr
+from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.ir.diagnostic import fail
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of, place_of
+
+if TYPE_CHECKING:
+    from bpir.dialects.dist.tasks import Block
 
 SHAPES = {
     "compute": 'shape=box, style="rounded,filled"',
@@ -56,9 +60,8 @@ def render_dot(module: Operation) -> str:
     """
     nodes = _nodes(module)
     numbers = {node.name: f"t{index}" for index, node in enumerate(nodes)}
-    title = module.properties.get("sym_name")
     lines = [
-        f"digraph {_quoted(title.value if isinstance(title, StringAttr) else 'module')} {{",
+        f"digraph {_quoted(ModuleIR(module).title or 'module')} {{",
         '  graph [rankdir=TB, newrank=true, nodesep=0.25, ranksep=0.3, fontname="Helvetica", splines=true];',
         '  node [fontname="Helvetica", fontsize=11, margin="0.12,0.05"];',
         '  edge [arrowsize=0.7, color="#333333"];',
@@ -130,50 +133,29 @@ def _quoted(text: str) -> str:
 def _nodes(module: Operation) -> list[Node]:
     level = level_of(module)
     if level == "dist":
-        return [node for block in top_level(module) if block.name == "dist.block" for node in _dist_nodes(block)]
+        return [node for block in DistributedTaskIR(module).blocks for node in _dist_nodes(block)]
     if level == "plan":
-        return _plan_nodes(module)
+        return [Node(t.symbol, t.kind, t.phase, t.kind_of_work, t.after) for t in PortablePlanIR(module).tasks]
     if level == "concrete":
-        return _concrete_nodes(module)
+        return [
+            Node(c.symbol, _KIND_OF_COMMAND.get(c.kind, c.kind), c.phase, c.by or c.kind_of_work, c.after)
+            for c in ConcretePlanIR(module).commands
+        ]
     found = f"of level '{level}'" if level else "without operations of a level"
     raise fail(f"a module {found} can't be drawn: expected dist, plan or concrete operations", place_of(module))
 
 
-def _dist_nodes(block: Operation) -> Iterable[Node]:
-    from bpir.dialects.dist.tasks import Collective, kind_of, name_of, text_of, work_of
+def _dist_nodes(block: Block) -> Iterable[Node]:
+    from bpir.dialects.dist.tasks import Collective
 
-    for task in block.body:
-        if work_of(task) is not None:
-            owners = [v.owner for v in task.operands if isinstance(v.owner, Operation) and work_of(v.owner) is not None]
-            kind = "collective" if isinstance(task.declaration, Collective) else "compute"
-            after = tuple(dict.fromkeys(map(name_of, owners)))
-            yield Node(name_of(task), kind, text_of(task, "phase"), kind_of(task), after)
-
-
-def _plan_nodes(module: Operation) -> list[Node]:
-    from bpir.dialects.plan import names_of, symbol_of, text_of
-
-    tasks = [o for o in top_level(module) if o.name == "plan.task"]
-    return [Node(symbol_of(t), text_of(t, "kind"), text_of(t, "phase"), text_of(t, "operation"), names_of(t, "after")) for t in tasks]
-
-
-def _concrete_nodes(module: Operation) -> list[Node]:
-    from bpir.dialects.concrete.envelope import is_command, kind_of
-    from bpir.dialects.plan import names_of, symbol_of, text_of
-
-    found = []
-    for command in top_level(module):
-        if is_command(command):
-            kind, by = kind_of(command), text_of(command, "implementation")
-            what = by or text_of(command, "operation")
-            node = Node(symbol_of(command), _KIND_OF_COMMAND.get(kind, kind), text_of(command, "phase"), what, names_of(command, "after"))
-            found.append(node)
-    return found
+    for task in block.tasks:
+        kind = "collective" if isinstance(task, Collective) else "compute"
+        after = tuple(dict.fromkeys(other.label for other in task.needed))
+        yield Node(task.label, kind, task.phase, task.kind_of_work, after)
 
 
 def _queues(module: Operation) -> dict[str, tuple[str, ...]]:
     """The commands of each queue that has some, in the order of issue."""
-    from bpir.dialects.plan import names_of, text_of
+    from bpir.dialects.queue import Queue
 
-    queues = [o for o in top_level(module) if o.name == "queue.queue"]
-    return {f"{text_of(q, 'kind')} queue": names_of(q, "issue") for q in queues if names_of(q, "issue")}
+    return {f"{queue.kind} queue": queue.issue for queue in ModuleIR(module).each(Queue) if queue.issue}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.tasks import rule_of, weights_of
+from bpir.dialects.dist.tasks import Task
 from bpir.ir.expression import ZERO, Expr, total
-from bpir.ir.operation import Operation
 
 
-def weight_bytes(task: Operation) -> Expr:
+def weight_bytes(task: Task) -> Expr:
     """The bytes of the weights of a task: elements times the width of its first operand's element, or of its result's."""
-    elements, rule = weights_of(task), rule_of(task)
-    values = task.results if rule is not None and rule.weights_like_result else task.operands
+    elements, rule = task.weights, task.rule
+    values = task.operation.results if rule is not None and rule.weights_like_result else task.operation.operands
     if elements is ZERO or not values:
         return ZERO
     type = values[0].type

@@ -1,0 +1,86 @@
+"""Who looks on while passes run: nobody of them changes anything.
+
+`--print-ir-*` and `--timing` are observers; a user's own is a subclass of `Observer`, given to the `PassManager`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import attrs
+
+from bpir.ir.diagnostic import Diagnostic
+from bpir.ir.operation import Operation
+from bpir.passes.base import Pass
+
+
+class Observer:
+    """Sees each pass begin and end, each section of the work, and each warning. All do nothing unless a subclass says what."""
+
+    def before(self, current: Pass, module: Operation) -> None:
+        """A pass is about to run on the module."""
+
+    def after(self, current: Pass, module: Operation, result: Operation) -> None:
+        """A pass has made a result that is verified."""
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """A section of the work is running: a pass by its name, `Verify structure`, `Verify boundary`, `Replay`."""
+        yield
+
+    def warned(self, diagnostic: Diagnostic) -> None:
+        """A warning, or a remark, of a pass or a verifier."""
+
+
+@attrs.define
+class Dumps(Observer):
+    """Prints intermediate modules to standard error.
+
+    Attributes:
+        render: the text of a module.
+        before, after: the names of passes.
+        after_change: after every pass (or those of `after`) that changed the module.
+    """
+
+    render: Callable[[Operation], str]
+    before_names: frozenset[str] = attrs.field(default=frozenset(), alias="before")
+    after_names: frozenset[str] = attrs.field(default=frozenset(), alias="after")
+    before_all: bool = False
+    after_all: bool = False
+    after_change: bool = False
+
+    def before(self, current: Pass, module: Operation) -> None:
+        if self.before_all or current.name in self.before_names:
+            self._show("Before", current, self.render(module))
+
+    def after(self, current: Pass, module: Operation, result: Operation) -> None:
+        if self.after_change and (not self.after_names or current.name in self.after_names):
+            text = self.render(result)
+            if text != self.render(module):
+                self._show("After", current, text)
+        elif self.after_all or current.name in self.after_names:
+            self._show("After", current, self.render(result))
+
+    def _show(self, when: str, current: Pass, text: str) -> None:
+        sys.stderr.write(f"// -----// IR Dump {when} {current.name} //----- //\n{text.rstrip()}\n\n")
+
+
+@attrs.define
+class Reporting(Observer):
+    """Hands every warning on."""
+
+    receive: Callable[[Diagnostic], None]
+
+    def warned(self, diagnostic: Diagnostic) -> None:
+        self.receive(diagnostic)
+
+
+@contextmanager
+def watched(observers: Sequence[Observer], name: str) -> Iterator[None]:
+    """A section of the work that all observers see."""
+    with ExitStack() as stack:
+        for observer in observers:
+            stack.enter_context(observer.section(name))
+        yield
