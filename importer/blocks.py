@@ -153,7 +153,7 @@ class Blocks:
             "q k v", "linear", "attention.qkv", value, f"{bias}: [h x d], [{g} x d], [{g} x d]", self.note("qkv_bias", bias)
         ).split(", ")
         if model.query_key_norm != "none":
-            over = "over [d]" if model.query_key_norm == "head" else ""
+            over = {"head": "over d", "heads": "over d each"}.get(model.query_key_norm, "")
             q = self._norm(lines, "qn", "attention.query_norm", q, over, self.note("query_key_norm"))
             k = self._norm(lines, "kn", "attention.key_norm", k, over)
         if model.rotary and layer.rotary:
@@ -183,11 +183,8 @@ class Blocks:
         return self._result(lines, "w", "mlp", w)
 
     def _activation(self, lines: Lines, value: str) -> str:
-        kind, note = self.model.activation, self.note("activation")
-        if kind == "squared_relu":  # So et al. 2021
-            value = lines.add("s", "relu", "mlp.relu", value, comment=note)
-            return lines.add("s", "mul", "mlp.square", f"{value}, {value}")
-        return lines.add("s", kind, f"mlp.{kind}", value, comment=note)
+        kind = self.model.activation
+        return lines.add("s", kind, f"mlp.{kind}", value, comment=self.note("activation"))
 
     def _result(self, lines: Lines, name: str, group: str, value: str) -> str:
         """The result of a sublayer on its way to the residual stream."""
@@ -199,4 +196,5 @@ class Blocks:
 
     def _norm(self, lines: Lines, name: str, layer: str, value: str, over: str = "", comment: str = "") -> str:
         layer = layer if self.model.norm == "rms_norm" or not layer.endswith(".norm") else layer.removesuffix("norm") + "layer_norm"
-        return lines.add(name, self.model.norm, layer, value, " ".join(part for part in (over, self.model.norm_weights) if part), comment)
+        weights = f"weights {self.model.norm_weights}" if self.model.norm_weights else ""
+        return lines.add(name, self.model.norm, layer, value, " ".join(part for part in (over, weights) if part), comment)

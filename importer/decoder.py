@@ -30,7 +30,7 @@ class Decoder:
             `parallel_two` (a norm for each).
         query_key_norm: `none`, `head` (over the head size, the same weights for all heads), `heads` (over the head size, weights for
             each head), `whole` (over all heads together).
-        activation: `gelu`, `relu`, `silu` or `squared_relu`.
+        activation: the name of an operation of the language: `silu`, `gelu_erf`, ...
         gated: whether a second projection is multiplied with the activation.
         qkv_bias, output_bias, mlp_bias, head_bias: which projections have a bias.
         score_cap, logit_cap: whether scores and logits are capped by a hyperbolic tangent.

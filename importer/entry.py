@@ -7,8 +7,12 @@ import re
 
 import attrs
 
-from bpir.importer.families import BY_ARCHITECTURE, BY_TYPE, FAMILIES, WRAPPERS
+from bpir.importer.families import BY_ARCHITECTURE, BY_TYPE, FAMILIES
+from bpir.importer.families.common import ELEMENT, tied
+from bpir.importer.families.wrappers import AROUND, WRAPPERS, Wrapper
+from bpir.importer.families.wrappers import BY_TYPE as WRAPPERS_BY_TYPE
 from bpir.importer.family import Family, text_of
+from bpir.importer.fields import Property, Rule, Values
 from bpir.importer.harmless import FIXED, NAMES
 from bpir.importer.json_text import Member, Node, read_json, shown
 from bpir.importer.reading import Reading, object_of
@@ -36,31 +40,56 @@ def import_model(source: Source) -> Imported:
         DiagnosticError: it is malformed, of no known architecture, or has a field that is wrong or not known.
     """
     outer = object_of(read_json(source))
-    family, node, wrapped = _family(outer)
+    found = find_family(outer)
+    family = found.family
     if family.missing:
-        raise fail(f"{_title(family)} can't be imported: {family.missing}", _place(outer, node))
-    reading = Reading(node, _title(family))
-    reading.notes["layers"] = ""
+        raise fail(f"{_title(family)} can't be imported: {family.missing}", _place(outer, found.node))
+    reading = Reading(found.node, _title(family))
+    around = Reading(outer, _title(family)) if found.wrapper is not None else None
+    if around is not None and found.wrapper is not None:
+        family = attrs.evolve(family, table={**family.table, **_from_the_whole(found.wrapper, around)})
     model = family.decoder(reading)
     fixed = {name: values for name, values in FIXED.items() if name not in reading.used}
     reading.must_be({**fixed, **family.fixed})
-    reading.refuse_unknown({*NAMES, *FIXED, *family.harmless})
+    flat = around is not None and found.node is outer
+    reading.refuse_unknown({*NAMES, *FIXED, *family.harmless, *(AROUND if flat else ())})
+    if around is not None and not flat:
+        around.must_be(FIXED)
+        around.refuse_unknown({*NAMES, *FIXED, *AROUND})
+        reading.errors += around.errors
+        reading.warnings += around.warnings
     reading.done()
     name = _module_name(source.name, outer, family)
     heading = [f"{_title(family)} ({family.source}): the whole model, imported from {os.path.basename(source.name)}."]
-    heading += [_OF_PICTURES] if wrapped else []
+    heading += [_OF_PICTURES] if found.wrapper is not None else []
     heading += [family.remark] if family.remark else []
     heading += ["", f"  bp-opt {name}.bpir --pass=distribute-inference --pass=plan-inference | bp-report - --bind {example_numbers(model)}"]
     return Imported(write_model(model, reading.notes, name, heading), tuple(reading.warnings))
 
 
+def _from_the_whole(wrapper: Wrapper, around: Reading) -> dict[str, Property]:
+    """The properties of a decoder that the model around it decides: what is tied, and the element where the decoder names none."""
+    whole = around.field("tied", tied(wrapper.tied), {})
+    where = around.notes["tied"]
+
+    def ties(reading: Reading, values: Values) -> bool:
+        own = reading.field("tied", tied(False), values)
+        if not (wrapper.inner and own and not whole):
+            reading.notes["tied"] = where
+        return bool(whole or (wrapper.inner and own))
+
+    element = around.field("element", ELEMENT, {})
+    return {"tied": Rule("tie_word_embeddings", ties), "element": attrs.evolve(ELEMENT, default=element, null=element)}
+
+
 def list_families() -> str:
     """One line for each architecture: what it is, or why it can't be imported."""
-    width = max(len(architecture) for architecture in BY_ARCHITECTURE)
+    width = max(len(architecture) for architecture in (*BY_ARCHITECTURE, *WRAPPERS))
     lines = []
     for family in sorted(FAMILIES, key=lambda family: (bool(family.missing), family.name)):
         for architecture in family.architectures:
-            lines.append(f"{architecture:<{width}}  {f'not yet: {family.missing}' if family.missing else family.source}")
+            lines.append(f"{architecture:<{width}}  {f'no: {family.missing}' if family.missing else family.source}")
+    lines += [f"{architecture:<{width}}  its decoder of text (text_config)" for architecture in WRAPPERS]
     return "\n".join(lines) + "\n"
 
 
@@ -68,28 +97,40 @@ def _title(family: Family) -> str:
     return family.architectures[0]
 
 
-def _family(outer: Node) -> tuple[Family, Node, bool]:
-    """The family, the object that holds its fields, and whether that is nested in the configuration of a larger model."""
+@attrs.frozen
+class Found:
+    """A family, the object that holds its fields, and the model around it if there is one."""
+
+    family: Family
+    node: Node
+    wrapper: Wrapper | None = None
+
+
+def find_family(outer: Node) -> Found:
+    """The family of a configuration.
+
+    Raises:
+        DiagnosticError: it names none, or one that is not known.
+    """
     members = outer.value if isinstance(outer.value, dict) else {}
     named = _architecture(members)
     kind = members.get("model_type")
-    if named is not None and text_of(named) in WRAPPERS:
-        return _nested(outer, members, named)
-    if named is None and kind is not None and text_of(kind.node) in WRAPPERS.values():
-        return _nested(outer, members, kind.node)
+    wrapper = WRAPPERS.get(text_of(named)) if named is not None else WRAPPERS_BY_TYPE.get(text_of(kind.node)) if kind is not None else None
+    if wrapper is not None:
+        return _nested(outer, members, wrapper, named or outer)
     if named is not None:
         family = BY_ARCHITECTURE.get(text_of(named))
         if family is None:
             raise _unknown("architecture", named, [*BY_ARCHITECTURE, *WRAPPERS])
         _agrees(family, kind)
-        return family, outer, False
+        return Found(family, outer)
     if kind is None:
         known = "'architectures' or 'model_type' names it"
         raise fail(f"the configuration does not say which model it is: {known}", outer.span)
     family = BY_TYPE.get(text_of(kind.node))
     if family is None:
-        raise _unknown("model_type", kind.node, [*BY_TYPE, *WRAPPERS.values()])
-    return family, outer, False
+        raise _unknown("model_type", kind.node, [*BY_TYPE, *WRAPPERS_BY_TYPE])
+    return Found(family, outer)
 
 
 def _architecture(members: dict[str, Member]) -> Node | None:
@@ -103,10 +144,12 @@ def _architecture(members: dict[str, Member]) -> Node | None:
     return names[0]
 
 
-def _nested(outer: Node, members: dict[str, Member], named: Node) -> tuple[Family, Node, bool]:
+def _nested(outer: Node, members: dict[str, Member], wrapper: Wrapper, named: Node) -> Found:
     inner = members.get("text_config")
     if inner is None:
-        raise fail(f"{text_of(named)} needs 'text_config', which is absent", named.span)
+        if wrapper.flat:
+            return Found(BY_TYPE[wrapper.flat], outer, wrapper)
+        raise fail(f"{text_of(named) or wrapper.type} needs 'text_config', which is absent", named.span)
     node = object_of(inner.node)
     kind = node.value.get("model_type") if isinstance(node.value, dict) else None
     if kind is None:
@@ -114,7 +157,7 @@ def _nested(outer: Node, members: dict[str, Member], named: Node) -> tuple[Famil
     family = BY_TYPE.get(text_of(kind.node))
     if family is None:
         raise _unknown("model_type", kind.node, BY_TYPE)
-    return family, node, True
+    return Found(family, node, wrapper)
 
 
 def _agrees(family: Family, kind: Member | None) -> None:

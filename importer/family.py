@@ -71,6 +71,10 @@ class Family:
         if values["heads"] % values["kv_heads"]:
             place = reading.places.get("kv_heads") or reading.places.get("heads") or reading.node.span
             reading.fail(f"{values['heads']} heads can't be shared out among {values['kv_heads']} KV heads", place)
+        turned = values.get("rotary", 0)
+        if turned > values["head_size"] or turned % 2:
+            place = reading.places.get("rotary") or reading.node.span
+            reading.fail(f"{turned} elements of a head of {values['head_size']} can't be turned in pairs", place)
         return Decoder(**values)
 
 

@@ -27,7 +27,8 @@ class Reading:
         self.places: dict[str, Span] = {}
         self.errors: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
-        self.used: set[str] = set()
+        self.used: set[str] = set()  # what is there and was read
+        self.asked: set[str] = set()  # what was looked for
 
     @property
     def members(self) -> Members:
@@ -35,6 +36,7 @@ class Reading:
 
     def find(self, path: str) -> Member | None:
         """The member under a name, or under names joined by dots; from then on it counts as read."""
+        self.asked.add(path)
         members, found = self.members, None
         for name in path.split("."):
             found = members.get(name)
@@ -69,10 +71,7 @@ class Reading:
 
     def field(self, name: str, field: Field, values: Values) -> Any:
         """The value of a field; errors are kept, and the default stands in for a wrong value."""
-        given = [(spelling, member) for spelling in field.spellings if (member := self.find(spelling)) is not None]
-        for spelling, member in given[1:]:
-            if member.node.value != given[0][1].node.value:
-                self.fail(f"'{spelling}' contradicts '{given[0][0]}'", member.node.span)
+        given = self._given(field)
         if not given:
             return self._default(name, field, values, "absent")
         spelling, member = given[0]
@@ -97,6 +96,19 @@ class Reading:
             meaning = field.words[meaning]
         self.notes[name] = spelling
         return meaning
+
+    def _given(self, field: Field) -> list[tuple[str, Member]]:
+        """The spellings of a field that are there, null last; two that mean different things contradict each other."""
+        found = [(spelling, member) for spelling in field.spellings if (member := self.find(spelling)) is not None]
+        found.sort(key=lambda item: item[1].node.value is None)
+
+        def meaning(member: Member) -> Any:
+            return field.words.get(member.node.value) if isinstance(member.node.value, str) else member.node.value
+
+        for spelling, member in found[1:]:
+            if member.node.value is not None and meaning(member) != meaning(found[0][1]):
+                self.fail(f"'{spelling}' contradicts '{found[0][0]}'", member.node.span)
+        return found
 
     def _default(self, name: str, field: Field, values: Values, why: str) -> Any:
         if field.default is REQUIRED:
@@ -140,14 +152,14 @@ class Reading:
     def refuse_unknown(self, harmless: Iterable[str]) -> None:
         """Refuse each field that was not read and is not among the harmless ones; null says nothing, and is passed over."""
         known = set(harmless)
-        spelled = known | {path.split(".")[0] for path in self.used}
+        read = {path.split(".")[0] for path in self.used}
         for key, member in self.members.items():
-            if key in spelled or key.startswith("_"):
+            if key in known or key in read or key.startswith("_"):
                 continue
             if member.node.value is None:
                 self.warnings.append(warning(f"unknown field '{shown(key)}' is null and is passed over", member.key))
                 continue
-            why = suggestion(shown(key), spelled) or f": importing {self.model} does not know whether it changes the computation"
+            why = suggestion(shown(key), known | self.asked) or f": importing {self.model} does not know whether it changes the computation"
             self.fail(f"unknown field '{shown(key)}'{why}", member.key)
 
     def done(self) -> None:

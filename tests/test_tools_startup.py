@@ -23,12 +23,16 @@ def loaded(module: str, arguments: list[str], names: set[str]) -> list[str]:
     return done.stderr.split()
 
 
+def test_the_list_of_families_needs_neither() -> None:
+    assert loaded("bp_import", ["--list-families"], set(HEAVY)) == ["0"]
+
+
 @pytest.mark.parametrize("option", ["--list-passes", "--show-dialects", "--explain=plan-inference"])
 def test_questions_need_neither_grammar_nor_algebra(option: str) -> None:
     assert loaded("bp_opt", [option], set(HEAVY)) == ["0"]
 
 
-@pytest.mark.parametrize("module", ["bp_opt", "bp_report", "bp_run", "bp_verify"])
+@pytest.mark.parametrize("module", ["bp_import", "bp_opt", "bp_report", "bp_run", "bp_verify"])
 def test_help_imports_next_to_nothing(module: str) -> None:
     assert loaded(module, ["--help"], {*HEAVY, "attrs", "attr", "argparse", "inspect", "bpir.ir"}) == ["0"]
 

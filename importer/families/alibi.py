@@ -36,7 +36,7 @@ BLOOM = GPT2.like(
     "masked_softmax_fusion",
     "bias_dropout_fusion",
     "unk_token_id",
-    fixed={"apply_residual_connection_post_layernorm": (False,)},
+    fixed={"apply_residual_connection_post_layernorm": (False,), "n_inner": ()},
 )
 
 MPT = GPT2.like(
@@ -54,7 +54,7 @@ MPT = GPT2.like(
     qkv_bias=False,
     output_bias=False,
     mlp_bias=False,
-    activation="gelu",
+    activation="gelu_erf",
     embedding_dropout=dropout("emb_pdrop", False),
     attention_dropout=dropout("attn_config.attn_pdrop", False),
     residual_dropout=dropout("resid_pdrop", False),

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from bpir.importer.fields import AS_HEADS, PER_HEAD, Field, Property, Rule, Values, flag, layers, size
+from bpir.importer.fields import AS_HEADS, PER_HEAD, REFUSED, Field, Property, Rule, Values, flag, layers, size
 from bpir.importer.reading import Reading
 
-GELU = ("gelu", "gelu_new", "gelu_fast", "gelu_python", "gelu_pytorch_tanh", "gelu_accurate", "quick_gelu", "gelu_python_tanh")
-ACTIVATIONS = {**dict.fromkeys(GELU, "gelu"), "relu": "relu", "silu": "silu", "swish": "silu", "relu2": "squared_relu"}
-"""Activation functions by the names of transformers: approximations of one function count alike."""
+ACTIVATIONS = {
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate"), "gelu"),
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu_erf"),
+    "quick_gelu": "quick_gelu",
+    "relu": "relu",
+    "relu2": "relu2",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""The operation of an activation function by the names of transformers: approximations by a hyperbolic tangent count alike."""
 
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "half": "f16", "float": "f32", "float64": "f64"}
 ELEMENT = Field("torch_dtype", "word", "bf16", "bf16", ("dtype",), {**ELEMENTS, **{f"torch.{w}": e for w, e in ELEMENTS.items()}})
 """The type of weights and activations; a configuration that names none is taken as bf16."""
 
 
-def activation(name: str, default: str, also: tuple[str, ...] = ()) -> Field:
+def activation(name: str, default: str, also: tuple[str, ...] = (), null: Any = REFUSED) -> Field:
     """The activation function of the MLP."""
-    return Field(name, "word", ACTIVATIONS[default], also=also, words=ACTIVATIONS)
+    return Field(name, "word", ACTIVATIONS[default], null, also, ACTIVATIONS)
 
 
 def sizes(

@@ -12,7 +12,7 @@ GEMMA = LLAMA.like(
     ("GemmaForCausalLM",),
     "Gemma team 2024",
     **sizes(3072, 28, 16, 24576, 256000, kv_heads=16, head=head_size(256)),
-    activation=activation("hidden_activation", "gelu", also=("hidden_act",)),
+    activation=activation("hidden_activation", "gelu_pytorch_tanh", also=("hidden_act",), null="gelu"),
     embedding_scale=True,
     mlp_bias=False,
     tied=tied(True),

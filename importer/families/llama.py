@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpir.importer.families.common import ELEMENT, activation, head_size, part_of_head, sizes, tied, window
 from bpir.importer.family import Family
-from bpir.importer.fields import PER_HEAD, WHOLE_HEAD, dropout, flag, layers, scaled, size
+from bpir.importer.fields import PER_HEAD, WHOLE_HEAD, dropout, flag, scaled
 from bpir.importer.layers import alike, all_or_none, every, listed, some_without_rotary
 
 LLAMA = Family(
@@ -64,7 +64,11 @@ PHI3 = LLAMA.like(
     rotary=part_of_head(1.0),
     embedding_dropout=dropout("embd_pdrop", False),
     residual_dropout=dropout("resid_pdrop", False),
-).with_fields("original_max_position_embeddings")
+).with_fields(
+    "interpolate_factor",
+    "full_attn_mod",
+    fixed={"attention_bias": (False,), "mlp_bias": (False,), "lm_head_bias": (False,)},
+)
 
 GRANITE = LLAMA.like(
     "granite",
@@ -158,39 +162,6 @@ CWM = LLAMA.like(
     layers=listed(every(4, first=True), "the first of four layers sees all tokens"),
 )
 
-INTERNLM2 = LLAMA.like(
-    "internlm2",
-    ("InternLM2ForCausalLM",),
-    "Cai et al. 2024",
-    head_size=PER_HEAD,
-    qkv_bias=flag("bias", True),
-    output_bias=flag("bias", True),
-    mlp_bias=False,
-    attention_dropout=False,
-).with_fields("attn_implementation")
-
-INTERNLM3 = LLAMA.like(
-    "internlm3",
-    ("InternLM3ForCausalLM",),
-    "InternLM team 2025",
-    head_size=head_size(),
-    qkv_bias=flag("qkv_bias", False),
-    output_bias=flag("bias", False),
-    mlp_bias=flag("bias", False),
-)
-
-EXAONE = LLAMA.like(
-    "exaone",
-    ("ExaoneForCausalLM",),
-    "LG AI Research 2024",
-    depth=layers("num_layers", 32, also=("num_hidden_layers",)),
-    head_size=head_size(),
-    vocabulary=size("vocab_size", 102400),
-    activation=activation("activation_function", "silu", also=("hidden_act",)),
-    embedding_dropout=dropout("embed_dropout", False),
-    **_NO_BIAS,
-).with_fields("layer_norm_epsilon")
-
 MEMBERS = (
     LLAMA,
     MISTRAL,
@@ -207,7 +178,4 @@ MEMBERS = (
     HELIUM,
     ARCEE,
     CWM,
-    INTERNLM2,
-    INTERNLM3,
-    EXAONE,
 )

@@ -215,6 +215,7 @@ PROGRAMS: dict[str, Program] = {
     "bp-opt": _tool("bpir.tools.bp_opt"),
     "bp-report": _tool("bpir.tools.bp_report"),
     "bp-run": _tool("bpir.tools.bp_run"),
+    "bp-import": _tool("bpir.tools.bp_import"),
     "bp-verify": _tool("bpir.tools.bp_verify"),
     "filecheck": _filecheck,
     "repeat": lambda words: repeat.main(words[1:]),

@@ -26,6 +26,8 @@ warnings.filterwarnings("ignore")
 
 SEED = 14
 DRAWS = 6
+KEPT = ("hidden_size", "num_attention_heads", "pad_token_id", "n_head", "rotary_dim")
+"""Fields that are never left out: the defaults of their classes don't fit small sizes."""
 
 HEADS = (2, 4, 6, 8)
 SIZES = {
@@ -128,6 +130,28 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 
 
+WRAPPERS = {
+    "gemma3": ("Gemma3ForConditionalGeneration", "gemma3_text"),
+    "mistral3": ("Mistral3ForConditionalGeneration", "mistral"),
+    "llava": ("LlavaForConditionalGeneration", "llama"),
+    "llava_next": ("LlavaNextForConditionalGeneration", "mistral"),
+    "llava_onevision": ("LlavaOnevisionForConditionalGeneration", "qwen2"),
+    "paligemma": ("PaliGemmaForConditionalGeneration", "gemma"),
+    "qwen2_vl": ("Qwen2VLForConditionalGeneration", "qwen2_vl_text"),
+    "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text"),
+    "qwen3_vl": ("Qwen3VLForConditionalGeneration", "qwen3_vl_text"),
+}
+"""Models of pictures and text, with the model_type of their decoder; tied or not by the whole, by the decoder, by neither."""
+DECODER = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 96,
+    "vocab_size": 1000,
+}
+
+
 def architecture(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
@@ -143,6 +167,7 @@ def count(model_type: str, fields: dict[str, Any]) -> int:
     builder = AutoModelForImageTextToText if "text_config" in fields else AutoModelForCausalLM
     with torch.device("meta"):
         model = builder.from_config(config, attn_implementation="eager")
+    model.tie_weights()
     if "text_config" in fields:  # the decoder and its head, without the vision tower
         inner = model.model.language_model
         head = model.lm_head.weight
@@ -167,12 +192,15 @@ def main() -> None:
             heads = r.choice(HEADS)
             given = {field: draw(r, heads) for field, draw in fields.items()}
             left_out = r.choice([*given, ""])
-            given = {
-                field: value
-                for field, value in given.items()
-                if field != left_out or field in ("hidden_size", "num_attention_heads", "pad_token_id")
-            }
+            given = {field: value for field, value in given.items() if field != left_out or field in KEPT}
             row(f"{name}-{index}", name, {**named, **given})
+    for name, (whole, inner) in WRAPPERS.items():
+        for outer_tied in (None, True, False):
+            for inner_tied in (None, True, False):
+                config: dict[str, Any] = {"architectures": [whole], "model_type": name, "text_config": {"model_type": inner, **DECODER}}
+                config |= {} if outer_tied is None else {"tie_word_embeddings": outer_tied}
+                config["text_config"] |= {} if inner_tied is None else {"tie_word_embeddings": inner_tied}
+                row(f"{name}-{outer_tied}-{inner_tied}", name, config)
     public = sorted(Path(sys.argv[1]).glob("*.json")) + _aiconfigurator()
     for path in public:
         config = json.loads(path.read_text())
