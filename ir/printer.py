@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 from bpir.ir.attributes import Attribute, FunctionType, Type, dictionary, quoted, render
@@ -34,6 +35,14 @@ def print_operation(operation: Operation) -> str:
     printer = _Printer(operation, False, False)
     printer.drive(printer.operation(operation, "", operation.name.partition(".")[0]))
     return "".join(printer.out)
+
+
+def print_with_places(module: Operation, generic: bool = False) -> tuple[str, list[tuple[Operation, int]]]:
+    """The text of a module with its locations, and where in it the name of each operation begins, in the order of the text."""
+    printer = _PlacedPrinter(module, generic, True)
+    text = printer.text()
+    lengths = [0, *accumulate(map(len, printer.out))]
+    return text, [(operation, lengths[index] + more) for operation, index, more in printer.places]
 
 
 class _Printer:
@@ -198,6 +207,19 @@ class _Printer:
 
     def _location(self, location: Attribute | None) -> str:
         return "" if location is None else " " + self._text(location)
+
+
+class _PlacedPrinter(_Printer):
+    """A printer that notes where each operation begins: after how many pieces of the output, and how many characters more."""
+
+    def __init__(self, root: Operation, generic: bool, locations: bool) -> None:
+        super().__init__(root, generic, locations)
+        self.places: list[tuple[Operation, int, int]] = []
+
+    def operation(self, operation: Operation, indent: str, default: str) -> str | Iterator[_Step]:
+        results = self.names.results[operation] if operation.results else ""
+        self.places.append((operation, len(self.out), len(indent) + len(results)))
+        return super().operation(operation, indent, default)
 
 
 @cache

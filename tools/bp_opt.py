@@ -28,6 +28,7 @@ OPTIONS = [
     VERIFY_DIAGNOSTICS,
     SPLIT_INPUT_FILE,
     Option("allow-unregistered-dialect", help="accept operations of unknown dialects"),
+    Option("format", help="print the canonical text with the comments where they are; runs no pass"),
     Option("print-op-generic", "mlir-print-op-generic", help="print MLIR's generic form"),
     Option("print-locations", "mlir-print-debuginfo", help="print where each operation came from"),
     Option("print-ir-before", "mlir-print-ir-before", value="NAME", help="show the module before a pass (on stderr)"),
@@ -58,6 +59,8 @@ def body(arguments: Arguments) -> int:
         write_output(_answer(arguments).encode().decode("latin-1"), arguments.value("o"))  # formulas are UTF-8
         return 0
     path = only_file(arguments)
+    if arguments.flag("format") and (arguments.values("pass") or arguments.values("pass-pipeline")):
+        raise UsageError("option '--format' runs no pass: give it alone, or format what the passes print")
     run = _Run(arguments)
     if not arguments.flag("verify-diagnostics"):
         _ = run.passes  # what is wrong with them is said once, and before anything is read
@@ -125,6 +128,8 @@ class _Run:
         from bpir.passes.observers import Reporting
 
         arguments = self.arguments
+        if arguments.flag("format"):
+            return self._formatted(source)
         with self.timing.section("Parser"):
             module = parse_module(source, allow_unregistered=arguments.flag("allow-unregistered-dialect"))
         manager = PassManager(
@@ -143,6 +148,12 @@ class _Run:
             return ""
         with self.timing.section("Printer"):
             return self._render(module)
+
+    def _formatted(self, source: Source) -> str:
+        from bpir.tools.formatting import format_module
+
+        generic, unregistered = self.arguments.flag("print-op-generic"), self.arguments.flag("allow-unregistered-dialect")
+        return format_module(source, generic, unregistered)
 
     def _render(self, module: Operation) -> str:
         from bpir.ir.printer import print_module
