@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 import attrs
 
@@ -107,7 +108,7 @@ class _Layout:
                     cuts.append(cut)
         cuts.append((len(self.words), len(self.printed)))
         found: list[int | None] = [None] * len(self.words)
-        for (a, b), (c, d) in zip(cuts, cuts[1:], strict=False):
+        for (a, b), (c, d) in pairwise(cuts):
             ours, theirs = [t.text for t in self.words[a:c]], [t.text for t in self.printed[b:d]]
             if ours == theirs:
                 found[a:c] = printed_starts[b:d]
