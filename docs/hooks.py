@@ -19,6 +19,13 @@ FONT = "STIXTwoMath-Regular.ttf"  # under the Open Font License; ziamath carries
 _formulas: list[str] = []
 
 
+def on_config(config: Any) -> Any:
+    """The language reference has a page for each dialect that there is; the navigation lists none of them."""
+    (section,) = (entry["Language reference"] for entry in config.nav if "Language reference" in entry)
+    section += [{Path(path).stem: path} for path in site.reference_paths() if path not in section]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     for path, text in site.pages(Path(config.config_file_path).parent).items():
         files.append(File.generated(config, path, content=text))

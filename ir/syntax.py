@@ -172,11 +172,16 @@ class Word(_String):
 
     choices: tuple[str, ...] = ()
 
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The words that it may be; none if it may be any."""
+        return self.choices
+
     def fragment(self, rule: str) -> Fragment:
         def action(context: ParseContext, values: list[Any], span: Span) -> Any:
-            if self.choices and values[0] not in self.choices:
+            if self.allowed and values[0] not in self.allowed:
                 raise fail(
-                    f"unknown {self.name} '{values[0]}', expected one of: {', '.join(self.choices)}" + suggestion(values[0], self.choices),
+                    f"unknown {self.name} '{values[0]}', expected one of: {', '.join(self.allowed)}" + suggestion(values[0], self.allowed),
                     span,
                 )
             return StringAttr(values[0])
@@ -188,8 +193,8 @@ class Word(_String):
         yield attribute.value
 
     def expected(self, attribute: Attribute) -> str:
-        if self.choices and isinstance(attribute, StringAttr) and attribute.value not in self.choices:
-            return "one of " + ", ".join(self.choices)
+        if self.allowed and isinstance(attribute, StringAttr) and attribute.value not in self.allowed:
+            return "one of " + ", ".join(self.allowed)
         if isinstance(attribute, StringAttr) and not _WORD.fullmatch(attribute.value):
             return "a word"
         return super().expected(attribute)

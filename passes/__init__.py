@@ -1,24 +1,34 @@
-"""Passes: one file per derivation. The registered ones stand here, and are imported when they are first named."""
+"""Passes: one file per derivation. A pass is found by the class in a file of this folder that says its name, and is imported when it is
+named.
+"""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bpir.passes.base import Pass
 
-PASSES: dict[str, str] = {
-    "distribute-inference": "bpir.passes.distribute_inference:DistributeTransformerInferencePass",
-    "plan-inference": "bpir.passes.plan_inference:PlanTransformerInferencePass",
-    "distribute-training": "bpir.passes.distribute_training:DistributeTransformerTrainingPass",
-    "plan-training": "bpir.passes.plan_training:PlanTransformerTrainingPass",
-    "bind-queue": "bpir.passes.bind_queue:BindReferenceQueueTargetPass",
-    "bind-slot": "bpir.passes.bind_slot:BindReferenceSlotTargetPass",
-    "bind-target": "bpir.passes.binding:BindTargetPass",
-    "expand-blocks": "bpir.passes.expand_blocks:ExpandBlocksPass",
-    "bind-symbols": "bpir.passes.bind_symbols:BindSymbolsPass",
-    "canonicalize": "bpir.passes.canonicalize:CanonicalizePass",
-}
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
+_NAME = re.compile(r'^    name = "([a-z][a-z0-9-]*)"$', re.MULTILINE)
+
+
+def _found() -> dict[str, str]:
+    """Every class of this folder that says a name, read from the text: to look for a pass imports nothing."""
+    found = {}
+    for folder in __path__:
+        for path in sorted(Path(folder).glob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            for name in _NAME.finditer(text):
+                cls = [match.group(1) for match in _CLASS.finditer(text, 0, name.start())]
+                if cls:
+                    found[name.group(1)] = f"{__name__}.{path.stem}:{cls[-1]}"
+    return found
+
+
+PASSES: dict[str, str] = _found()
 """Each pass by its command: the module and the class."""
 
 

@@ -8,7 +8,6 @@ is an item `- E2: $...$` of the section `Equations`; its label is the name of th
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import operator
 import re
@@ -30,25 +29,28 @@ PASS_SECTIONS = (
 
 OPTIONAL = ("Traffic", "Source")
 
+DIALECT, LEVEL, KIND = "DIALECT", "LEVEL", "KIND"
+"""In a prefix: every dialect, every one that is of a level, and every kind of target."""
+
 RULES = (
     (("bp",), "bpir.verifiers.symbols", "verify"),
     (("bp",), "bpir.verifiers.counts", "verify"),
-    (("model", "dist", "plan", "concrete", "queue", "slot", "bp", "bind"), "bpir.verifiers.holders", "verify"),
-    (("model", "dist", "plan", "concrete", "queue", "slot"), "bpir.verifiers.forbidden", "verify"),
+    ((DIALECT,), "bpir.verifiers.holders", "verify"),
+    ((LEVEL,), "bpir.verifiers.forbidden", "verify"),
     (("model",), "bpir.verifiers.requirements", "verify"),
     (("network",), "bpir.verifiers.network", "verify"),
     (("dist",), "bpir.verifiers.dist", "verify"),
     (("plan",), "bpir.verifiers.plan", "verify"),
     (("concrete",), "bpir.verifiers.concrete", "verify"),
-    (("queue",), "bpir.dialects.queue", "QueueMachine.violations"),
-    (("slot",), "bpir.dialects.slot", "SlotMachine.violations"),
     (("distribute-inference",), "bpir.verifiers.distribution", "Distribution"),
     (("distribute-training",), "bpir.verifiers.training", "Training"),
     (("plan-inference", "plan-training"), "bpir.verifiers.planning", "Planning"),
-    (("bind-queue", "bind-slot"), "bpir.verifiers.binding", "Binding"),
+    ((f"bind-{KIND}",), "bpir.verifiers.binding", "Binding"),
 )
-"""Where rules are documented: the prefixes of their labels, the module, and the object whose docstring lists them."""
-_PORTABLE = {"F1": ("model", "dist", "plan")}  # a concrete plan knows the machine
+"""Where rules are documented: the prefixes of their labels, the module, and the object whose docstring lists them.
+
+The rules of a kind of target stand in the docstring of its extension's `violations`, and have its name as their prefix.
+"""
 
 _TITLE = re.compile(rf"^({'|'.join((*PASS_SECTIONS, *OPTIONAL))})\b[^:\n$]*?(?:\((.*?)\))?:(?=\s|$)", re.DOTALL)
 _EQUATION = re.compile(r"^- (E\d+): (.*?)(?=^- |^\s*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -122,10 +124,21 @@ def of_class(name: str, cls: type) -> Documentation:
 
 def passes() -> dict[str, Documentation]:
     """The derivations, by command: the passes that lead from one level to another."""
+    from bpir.passes import load_pass
+
+    classes = {name: load_pass(name) for name in pass_names()}
+    return {name: of_class(name, cls) for name, cls in classes.items() if cls.source != cls.target and cls.target}
+
+
+def pass_names() -> list[str]:
+    """Every pass by its command: derivations in the order of the levels that they read, then helpers."""
     from bpir.passes import PASSES, load_pass
 
-    classes = {name: load_pass(name) for name in PASSES}
-    return {name: of_class(name, cls) for name, cls in classes.items() if cls.source != cls.target and cls.target}
+    def order(name: str) -> tuple[bool, tuple[int, bool, str], str]:
+        cls = load_pass(name)
+        return cls.target in ("", cls.source), place(cls.source), name
+
+    return sorted(PASSES, key=order)
 
 
 def operations() -> dict[str, Documentation]:
@@ -153,12 +166,54 @@ def equations() -> dict[str, Equation]:
 
 def rules() -> dict[str, str]:
     """What each rule of the verifiers demands, by label."""
+    operations()  # every dialect is loaded now, so every kind of target is known
+    from bpir.dialects.concrete.extension import EXTENSIONS
+
     found: dict[str, str] = {}
     for prefixes, module, name in RULES:
-        if importlib.util.find_spec(module) is None:
-            continue
-        documented = operator.attrgetter(name)(importlib.import_module(module))
-        text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
-        for number, demand in _RULE.findall(text):
-            found.update({f"{prefix}.{number}": demand.strip() for prefix in _PORTABLE.get(number, prefixes)})
+        named = [each for prefix in prefixes for each in _prefixes(prefix, sorted(EXTENSIONS))]
+        found.update(_listed(named, operator.attrgetter(name)(importlib.import_module(module))))
+        if prefixes == ("concrete",):
+            for kind, extension in sorted(EXTENSIONS.items()):
+                found.update(_listed([kind], extension.violations))
     return found
+
+
+def _listed(prefixes: Iterable[str], documented: object) -> dict[str, str]:
+    """The rules that a docstring lists, by label."""
+    text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
+    return {
+        f"{prefix}.{number}": demand.strip()
+        for number, demand in _RULE.findall(text)
+        for prefix in prefixes
+        if not _knows(prefix, number)
+    }
+
+
+def _prefixes(prefix: str, kinds: Iterable[str]) -> list[str]:
+    """The prefixes that one stands for; levels in the order of derivations, each before the dialects that extend it."""
+    from bpir.ir.dialect import DIALECTS
+
+    if prefix not in (DIALECT, LEVEL):
+        return [prefix.replace(KIND, kind) for kind in kinds] if KIND in prefix else [prefix]
+    own = (d.name for d in DIALECTS.values() if d.level or prefix == DIALECT)
+    return sorted(own, key=place)
+
+
+def place(dialect: str) -> tuple[int, bool, str]:
+    """Where a dialect stands among others: levels in the order of derivations, each before the dialects that extend it, inputs last."""
+    from bpir.ir.dialect import DIALECTS
+    from bpir.verifiers.forbidden import FORBIDDEN
+
+    found = DIALECTS.get(dialect)
+    order = [*FORBIDDEN, ""]
+    level = found.level if found is not None else ""
+    return order.index(level) if level in order else len(order), found is not None and found.is_extension, dialect
+
+
+def _knows(prefix: str, number: str) -> bool:
+    """Whether what a rule forbids is no secret to a level: a concrete plan knows the machine (F1)."""
+    from bpir.ir.dialect import DIALECTS
+
+    dialect = DIALECTS.get(prefix)
+    return number == "F1" and dialect is not None and dialect.level == "concrete"

@@ -11,7 +11,9 @@ from bpir.passes.base import Pass, options
 
 def list_passes() -> str:
     """One line a pass: its name, its levels, its options, the first line of its documentation."""
-    rows = [(name, passes.load_pass(name)) for name in passes.PASSES]
+    from bpir.tools.documentation import pass_names
+
+    rows = [(name, passes.load_pass(name)) for name in pass_names()]
     name_width = max(len(name) for name, _ in rows)
     level_width = max(len(levels(cls)) for _, cls in rows)
     return "".join(

@@ -110,7 +110,7 @@ def _property(part: Part) -> str:
         case Text():
             return f'"{part.name.upper()}"'
         case Word():
-            return "|".join(part.choices) or part.name.upper()
+            return "|".join(part.allowed) or part.name.upper()
         case Words():
             return "[WORD, ...]"
         case Flag():

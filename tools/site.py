@@ -76,7 +76,7 @@ def passes_page(root: Path, run: Callable[[str, Path], str]) -> str:
     for name, text in documented.items():
         lines += ["", *_pass(name, text, root, run)]
     lines += ["", "## Helper passes", "", "They keep the level of a module, and need no formulas."]
-    for name in passes.PASSES:
+    for name in documentation.pass_names():
         if name not in documented:
             cls = passes.load_pass(name)
             lines += ["", f"### {name}", "", f"`{cls.__name__}`", "", escaped(inspect.cleandoc(cls.__doc__ or "")), *_options(name)]
@@ -178,6 +178,12 @@ def _title(dialect: str) -> str:
 
 
 # --- the language
+
+
+def reference_paths() -> list[str]:
+    """The paths of the pages of the dialects, those of levels in the order of derivations."""
+    names = dict.fromkeys(name.partition(".")[0] for name in documentation.operations())
+    return [f"language/{name}.md" for name in sorted(names, key=documentation.place)]
 
 
 def reference_pages() -> dict[str, str]:

@@ -1,12 +1,20 @@
 """The `model` dialect: tensors and operations of a model, and nothing of parallelism, devices or time.
 
-Each operation states in one place its syntax, its shapes, which axes it can take sharded, its weights and its work.
+Each operation states in one place its syntax, its shapes, which axes it can take sharded, its weights and its work. A file of this folder
+is found by being here.
 """
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from bpir.dialects import bp as bp
-from bpir.dialects.model import attention, elementwise, embedding, linear, network, norm, rope, structure
 from bpir.ir.dialect import Dialect, declare
 
 declare(Dialect("model", "model", "ModelIR", holder="model.block"))
 
-__all__ = ["attention", "elementwise", "embedding", "linear", "network", "norm", "rope", "structure"]
+_NO_OPERATIONS = ("conventions", "macro")
+"""What derivations and judges ask about operations, and import where they do."""
+
+for _name in sorted(module.name for module in iter_modules(__path__)):
+    if _name not in _NO_OPERATIONS:
+        import_module(f"{__name__}.{_name}")

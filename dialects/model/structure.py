@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from bpir.dialects.model.base import (
     TOKEN_RANK,
     Expression,
@@ -11,12 +13,21 @@ from bpir.dialects.model.base import (
     layer_of,
     tensor_type,
 )
-from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
 
-ACTIVATIONS = ("gelu", "relu", "silu")
+
+@attrs.frozen(eq=False)
+class Activation(Word):
+    """`gelu`: an activation function, by the name of its operation."""
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        found = (name for name, rule in DECLARATIONS.items() if isinstance(rule, ModelOperation) and rule.fusible)
+        return tuple(sorted(name.partition(".")[2] for name in found))
+
 
 
 class Block(OperationDeclaration):
@@ -82,7 +93,7 @@ class TransformerBlock(ModelOperation):
     heads = Expression()
     head_size = Expression()
     feed_forward = Expression()
-    activation = Word(choices=ACTIVATIONS)
+    activation = Activation()
     bias = Flag()
     dropout = Flag()
     syntax = (
