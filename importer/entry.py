@@ -13,7 +13,7 @@ from bpir.importer.families.wrappers import AROUND, WRAPPERS, Wrapper
 from bpir.importer.families.wrappers import BY_TYPE as WRAPPERS_BY_TYPE
 from bpir.importer.family import Family, text_of
 from bpir.importer.fields import Property, Rule, Values
-from bpir.importer.harmless import FIXED, NAMES
+from bpir.importer.harmless import FIXED, NAMES, REASONS
 from bpir.importer.json_text import Member, Node, read_json, shown
 from bpir.importer.reading import Reading, object_of
 from bpir.importer.writer import example_numbers, write_model
@@ -50,11 +50,11 @@ def import_model(source: Source) -> Imported:
         family = attrs.evolve(family, table={**family.table, **_from_the_whole(found.wrapper, around)})
     model = family.decoder(reading)
     fixed = {name: values for name, values in FIXED.items() if name not in reading.used}
-    reading.must_be({**fixed, **family.fixed})
+    reading.must_be({**fixed, **family.fixed}, REASONS)
     flat = around is not None and found.node is outer
     reading.refuse_unknown({*NAMES, *FIXED, *family.harmless, *(AROUND if flat else ())})
     if around is not None and not flat:
-        around.must_be(FIXED)
+        around.must_be(FIXED, REASONS)
         around.refuse_unknown({*NAMES, *FIXED, *AROUND})
         reading.errors += around.errors
         reading.warnings += around.warnings

@@ -62,3 +62,9 @@ FIXED: dict[str, tuple[object, ...]] = {
     "compression_config": (),
 }
 """Fields of every family that change the computation, with the values that leave it as it is; null always does."""
+
+REASONS = {
+    "quantization_config": "gives weights another type than activations have, which the language does not express yet",
+    "compression_config": "gives weights another type than activations have, which the language does not express yet",
+}
+"""What some of them change, where that can be said shortly."""

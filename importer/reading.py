@@ -139,15 +139,15 @@ class Reading:
         """Keep an error."""
         self.errors.append(error(message, place))
 
-    def must_be(self, fixed: Mapping[str, Any]) -> None:
-        """Refuse fields that change the computation, unless they have the value that leaves it as it is."""
+    def must_be(self, fixed: Mapping[str, Any], reasons: Mapping[str, str] = {}) -> None:
+        """Refuse fields that change the computation, unless they have a value that leaves it as it is; some have reasons of their own."""
         for path, allowed in fixed.items():
             member = self.find(path)
             if member is None or member.node.value is None or _plain(member.node) in allowed:
                 continue
-            self.fail(
-                f"'{path}' = {member.node.text} changes the computation in a way that importing {self.model} does not know", member.key
-            )
+            why = reasons.get(path) or f"changes the computation in a way that importing {self.model} does not know"
+            value = "" if isinstance(member.node.value, dict | list) else f" = {member.node.text}"
+            self.fail(f"'{path}'{value} {why}", member.key)
 
     def refuse_unknown(self, harmless: Iterable[str]) -> None:
         """Refuse each field that was not read and is not among the harmless ones; null says nothing, and is passed over."""

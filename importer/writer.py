@@ -78,11 +78,8 @@ def _declarations(model: Decoder, symbols: list[Symbol]) -> Iterator[str]:
     relations += ["d > r"] if "r" in letters else []
     names = ["B", "S", "c", *letters, *(["t"] if _splits(model) else [])]
     yield f"bp.symbols {', '.join(names)}" + (f" where {', '.join(relations)}" if relations else "")
-    yield "bp.bind"
-    width = max(len(f"{symbol.letter} = {symbol.value},") for symbol in symbols)
-    for index, symbol in enumerate(symbols):
-        comma = "," if index + 1 < len(symbols) else ""
-        yield f"  {f'{symbol.letter} = {symbol.value}{comma}':<{width}}  // {symbol.note}".rstrip(" /")
+    for symbol in symbols:
+        yield f"bp.bind {symbol.letter} = {symbol.value}" + (f"  // {symbol.note}" if symbol.note else "")
 
 
 def _splits(model: Decoder) -> int:
