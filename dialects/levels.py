@@ -179,6 +179,13 @@ class PortablePlanIR(ModuleIR):
         return self.each(Buffer)
 
     @cached_property
+    def sections(self) -> list[plan.Section]:
+        """The blocks that the plan runs, in order; none in a plan of one block without a network."""
+        from bpir.dialects.plan import Section
+
+        return self.each(Section)
+
+    @cached_property
     def groups(self) -> list[plan.Concurrent]:
         """The groups of tasks that may run at once."""
         from bpir.dialects.plan import Concurrent

@@ -17,17 +17,12 @@ from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, w
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, top_level, types_of
-from bpir.ir.syntax import Property, SymbolName, references
+from bpir.ir.syntax import References, SymbolName
 
 
 @attrs.frozen(eq=False)
-class Blocks(Property[tuple[str, ...]]):
-    """`@layer` or `[@local, @global]`: the blocks of one repetition, in order."""
-
-    name: str = "callees"
-
-    def value(self, attribute: Attribute | None) -> tuple[str, ...]:
-        return references(attribute)
+class OneOrMore(References):
+    """`@layer` or `[@local, @global]`: one symbol, or several in order."""
 
     def fragment(self, rule: str) -> Fragment:
         rules = (
@@ -47,10 +42,6 @@ class Blocks(Property[tuple[str, ...]]):
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
         names = [v.text for v in wanted_items(attribute, SymbolRefAttr)]
         yield names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
-
-    def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and attribute.values and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
-        return "" if good else "an array of one or more symbols (@name)"
 
 
 class Calling(OperationDeclaration):

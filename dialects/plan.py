@@ -11,7 +11,9 @@ from typing import Any
 
 import attrs
 
+from bpir.dialects import sections
 from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
+from bpir.dialects.bp.parts import Times
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES, ActivationFacts, MemoryFacts
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
@@ -138,10 +140,29 @@ def _i64(value: int, span: Span) -> int:
     return value
 
 
-class Buffer(OperationDeclaration):
-    """`plan.buffer @attention.kv_cache : state<persistent> align 256 live [2, 3]`, then its size and tasks.
+class Section(sections.Section):
+    """`plan.section @layer times L tasks [2, 17] after @embedding carries [@layer.output -> @layer.input]`: a block of a network.
 
-    The size is in bytes on one rank, exact and symbolic. `live` names the first and the last task that use it, counted from 0; a buffer
+    Its tasks are those from the first to the last place, counted from 0; they run `times` times, once where nothing is said. `after` names
+    the sections whose results it reads; where it reads several, or one of several, `takes` says which buffer goes to which. `carries` says
+    what a repetition gives to the next: of a section, or of all sections from this one to the one with the buffer that it reads. Several
+    sections may run the same tasks. Sections without `after` run in the order of the text.
+    """
+
+    name = "plan.section"
+    tasks = Integers()
+    syntax = sections.section_syntax("tasks", tasks)
+
+    @property
+    def extent(self) -> range:
+        return sections.extent(self.tasks)
+
+
+class Buffer(OperationDeclaration):
+    """`plan.buffer @attention.kv_cache : state<persistent> times L align 256 live [2, 3]`, then its size and tasks.
+
+    The size is in bytes on one rank, exact and symbolic, of one of `times` buffers: each repetition of a section has weights and a cache
+    of its own, and repetition k uses the buffer k. `live` names the first and the last task that use it, counted from 0; a buffer
     lives at least from one to the other. `producers` write it, `consumers` read it (left out for a workspace, where every task without
     another buffer puts its values).
     """
@@ -150,6 +171,7 @@ class Buffer(OperationDeclaration):
     symbol = SymbolName()
     role = Text()
     storage = Text()
+    times = Times()
     size = Amount()
     alignment = Integer()
     live = Integers()
@@ -159,6 +181,7 @@ class Buffer(OperationDeclaration):
     syntax = (
         symbol,
         Role((role, storage)),
+        Clause("times", (times,), line=False),
         Clause("align", (alignment,), optional=False, line=False),
         Clause("live", (live,), optional=False, line=False),
         Clause("size", (size,), optional=False),

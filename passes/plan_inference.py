@@ -12,14 +12,14 @@ from bpir.dialects.dist.memory import local_bytes
 from bpir.dialects.dist.tasks import Block, Task
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.ir.diagnostic import fail, note
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Value
 from bpir.ir.relations import Facts
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import new_module
-from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, one_block
+from bpir.passes.plan_module import plan_blocks, planned
+from bpir.passes.plan_space import Space
+from bpir.passes.planning import Planning
 from bpir.passes.workspace import workspace_bytes
 
 
@@ -64,22 +64,21 @@ class PlanTransformerInferencePass(DerivationPass[DistributedTaskIR, PortablePla
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
     def run(self, ir: DistributedTaskIR, context: PassContext) -> PortablePlanIR:
-        block = one_block(ir)
-        if block.is_training:
-            raise fail("this block is a training step: plan it with plan-training", block.span)
-        planning = _InferencePlanning(ir, block, _phase(ir, block))
-        return PortablePlanIR(new_module(ir.module, [*inputs_of(ir.module), *planning.operations()]))
+        training = next((block for block in ir.blocks if block.is_training), None)
+        if training is not None:
+            raise fail("this block is a training step: plan it with plan-training", training.span)
+        return planned(ir, lambda block, space, first: _InferencePlanning(ir, block, space, first, _phase(ir, block)))
 
 
 def planned_workspace(ir: DistributedTaskIR) -> Expr:
-    """The bytes of the workspace that the plan of a distributed block has.
+    """The bytes of the workspace that the plan of a distributed module has.
 
     Raises:
-        DiagnosticError: the block can't be planned.
+        DiagnosticError: a block can't be planned.
     """
-    planning = _InferencePlanning(ir, one_block(ir), "")
-    planning.operations()
-    return planning.buffers[planning.workspace].size
+    plannings, _ = plan_blocks(ir, lambda block, space, first: _InferencePlanning(ir, block, space, first, ""))
+    space = next(iter(plannings.values())).space
+    return space.buffers[space.workspace].size
 
 
 def _phase(ir: DistributedTaskIR, block: Block) -> str:
@@ -98,8 +97,8 @@ def _phase(ir: DistributedTaskIR, block: Block) -> str:
 class _InferencePlanning(Planning):
     """Boundary values, the KV cache and weights have buffers of their own; all else lives in the workspace."""
 
-    def __init__(self, ir: DistributedTaskIR, block: Block, phase: str) -> None:
-        super().__init__(ir, block)
+    def __init__(self, ir: DistributedTaskIR, block: Block, space: Space, first: int, phase: str) -> None:
+        super().__init__(ir, block, space, first)
         self.phase = phase
         facts = ir.symbols.facts
         self.known = Facts(facts.relations, facts.bindings, searching=False)  # what they don't prove is not looked into further
@@ -119,10 +118,10 @@ class _InferencePlanning(Planning):
         for task in self.tasks:
             self.add_weights(task)
             self._place_results(task, returned)
-        self.workspace = self.add("workspace", "workspace", "transient", ZERO)
+        self.workspace = self.space.add_workspace(self.block)
 
     def sized(self, groups: list[list[Task]]) -> None:
-        self.buffers[self.workspace].size = workspace_bytes(self.block, self.mesh, self.homes, groups, self.known)
+        self.space.enlarge_workspace(workspace_bytes(self.block, self.mesh, self.homes, groups, self.known))
 
     def _refuse_stale_reads(self) -> None:
         """A state has one place: after a task has written to it nobody can read what it was before."""

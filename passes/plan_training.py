@@ -7,14 +7,15 @@ import attrs
 from bpir.dialects import plan as plan
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
+from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import new_module
-from bpir.passes.inputs import inputs_of
-from bpir.passes.planning import Planning, one_block
+from bpir.passes.plan_module import planned
+from bpir.passes.plan_space import Space
+from bpir.passes.planning import Planning
 
 
 @attrs.define(eq=False)
@@ -55,22 +56,22 @@ class PlanTransformerTrainingPass(DerivationPass[DistributedTaskIR, PortablePlan
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
 
     def run(self, ir: DistributedTaskIR, context: PassContext) -> PortablePlanIR:
-        block = one_block(ir)
-        if not block.is_training:
-            raise fail("this block is no training step: plan it with plan-inference", block.span)
-        return planned_training(ir, block)
+        other = next((block for block in ir.blocks if not block.is_training), None)
+        if other is not None:
+            raise fail("this block is no training step: plan it with plan-inference", other.span)
+        return planned_training(ir)
 
 
-def planned_training(ir: DistributedTaskIR, block: dist.Block) -> PortablePlanIR:
-    """The plan of the block of a training step."""
-    return PortablePlanIR(new_module(ir.module, [*inputs_of(ir.module), *_TrainingPlanning(ir, block).operations()]))
+def planned_training(ir: DistributedTaskIR) -> PortablePlanIR:
+    """The plan of a training step."""
+    return planned(ir, lambda block, space, first: _TrainingPlanning(ir, block, space, first))
 
 
 class _TrainingPlanning(Planning):
     """Every value has a buffer with its exact lifetime; weights and optimizer state outlive the step."""
 
-    def __init__(self, ir: DistributedTaskIR, block: dist.Block) -> None:
-        super().__init__(ir, block)
+    def __init__(self, ir: DistributedTaskIR, block: dist.Block, space: Space, first: int) -> None:
+        super().__init__(ir, block, space, first)
         self.states: dict[str, str] = {}  # the buffer of each layer's optimizer state
 
     def objective(self) -> tuple[str, ...]:
@@ -78,10 +79,12 @@ class _TrainingPlanning(Planning):
         return ("compute", "network", "memory")
 
     def facts(self) -> list[Operation]:
-        of_layers = [plan.Memory.build(properties=row.operation.properties, span=row.span) for row in self.block.memory]
-        return of_layers + [
-            plan.BlockActivations.build(properties=row.operation.properties, span=row.span) for row in self.block.activations
-        ]
+        of_layers = [plan.Memory.build(properties=self._said(row), span=row.span) for row in self.block.memory]
+        return of_layers + [plan.BlockActivations.build(properties=self._said(row), span=row.span) for row in self.block.activations]
+
+    def _said(self, row: dist.MemoryFacts | dist.ActivationFacts) -> dict[str, Attribute]:
+        """What a row of memory facts says, of the layer or block as the plan names it."""
+        return {**row.operation.properties, "layer": StringAttr(self.space.origin(self.block, row.layer))}
 
     def place(self) -> None:
         self.add_arguments()
@@ -106,5 +109,5 @@ class _TrainingPlanning(Planning):
         if task.phase == "optimizer":
             state = self.states[task.layer]
             reads.append(state)
-            writes += [self.weights[task.layer], state]
+            writes += [self.weights_of(task), state]
         return reads, writes

@@ -2,84 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
-
-import attrs
+from collections.abc import Sequence
 
 from bpir.dialects import plan
-from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.plan import resources_of_work
-from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import fail, note
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
-from bpir.verifiers.levels import place_of
-
-ALIGNMENT = 256
-"""Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""
-
-
-@attrs.define
-class Buffer:
-    """A buffer while it is planned: the tasks that write and read it come as they are found."""
-
-    name: str
-    role: str
-    storage: str
-    size: Expr
-    source: str = ""
-    producers: dict[str, int] = attrs.field(factory=dict)
-    consumers: dict[str, int] = attrs.field(factory=dict)
-
-    def operation(self, block: dist.Block) -> Operation:
-        used = [*self.producers.values(), *self.consumers.values()] or [0]
-        properties: dict[str, Attribute] = {
-            "sym_name": StringAttr(self.name),
-            "role": StringAttr(self.role),
-            "storage": StringAttr(self.storage),
-            "size": ExprAttr(self.size),
-            "alignment": IntegerAttr(ALIGNMENT, I64),
-            "live": ArrayAttr((IntegerAttr(min(used), I64), IntegerAttr(max(used), I64))),
-        }
-        if self.source:
-            properties["source"] = StringAttr(self.source)
-        shared = self.role == "workspace"
-        if self.producers and not shared:
-            properties["producers"] = symbols(self.producers)
-        if self.consumers and not shared:
-            properties["consumers"] = symbols(self.consumers)
-        return plan.Buffer.build(properties=properties, span=block.span)
-
-
-def symbols(names: Iterable[str]) -> ArrayAttr:
-    return ArrayAttr(tuple(map(_symbol, names)))
-
-
-@cache
-def _symbol(name: str) -> SymbolRefAttr:
-    return SymbolRefAttr((name,))
+from bpir.passes.plan_space import Space, symbols
 
 
 class Planning:
-    """Plans one `dist.block`: `operations()` are its mesh, objective, buffers, memory facts, tasks and groups, in that order.
+    """Plans one `dist.block` of a plan.
 
     Subclasses say which buffer each value lives in (`place`), and in what order resources matter.
     """
 
-    def __init__(self, ir: DistributedTaskIR, block: dist.Block) -> None:
+    def __init__(self, ir: DistributedTaskIR, block: dist.Block, space: Space, first: int) -> None:
         self.block = block
         self.mesh = mesh_of(ir, block)
+        self.space = space
+        self.first = first  # the place of the first task in the plan
         self.tasks = block.tasks
-        self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, str] = {}
-        self.weights: dict[str, str] = {}  # the buffer of each layer's weights
         self.workspace = ""  # where values without a buffer of their own live
-        self.taken = {task.label for task in self.tasks}
 
     def place(self) -> None:
         """Give every value its buffer in `homes`, with the buffers in order."""
@@ -96,28 +46,29 @@ class Planning:
     def sized(self, groups: list[list[dist.Task]]) -> None:
         """Give the buffers their sizes that depend on which tasks may run at once."""
 
-    def operations(self) -> list[Operation]:
+    def run(self) -> tuple[list[Operation], list[Operation]]:
+        """The tasks and the groups of those that may run at once; the buffers are in the space."""
         self.place()
-        tasks = [self._task(index, task) for index, task in enumerate(self.tasks)]
+        tasks = [self._task(self.first + index, task) for index, task in enumerate(self.tasks)]
         groups = self._groups(tasks)
-        named = {task.label: task for task in self.tasks}
+        named = {planned.symbol: task for planned, task in zip(plan.Task.each(tasks), self.tasks, strict=True)}
         self.sized([[named[name] for name in group.tasks] for group in plan.Concurrent.each(groups)])
+        return tasks, groups
+
+    def heading(self) -> list[Operation]:
+        """Of which mesh the plan is one rank's, and what matters most."""
         words = ArrayAttr(tuple(map(StringAttr, self.objective())))
         mesh = {"axes": mesh_attribute(self.mesh), **self.block.attributes(dist.Block.strategy)}
-        found = [plan.Mesh.build(properties=mesh, span=self.block.span)]
-        found += [plan.Objective.build(properties={"minimize": words}, span=self.block.span)]
-        found += [b.operation(self.block) for b in self.buffers.values()]
-        return found + self.facts() + tasks + groups
+        return [
+            plan.Mesh.build(properties=mesh, span=self.block.span),
+            plan.Objective.build(properties={"minimize": words}, span=self.block.span),
+        ]
 
     # --- buffers
 
     def add(self, name: str, role: str, storage: str, size: Expr, source: str = "") -> str:
-        """A new buffer; its name, which is another one where the file has taken it for a layer."""
-        while name in self.taken:
-            name += ".buffer"
-        self.taken.add(name)
-        self.buffers[name] = Buffer(name, role, storage, size, source)
-        return name
+        """A new buffer; its name in the plan."""
+        return self.space.add(self.block, name, role, storage, size, source)
 
     def add_value(self, value: Value, name: str, role: str, source: str = "") -> None:
         """A buffer of its own for a value."""
@@ -132,15 +83,19 @@ class Planning:
 
     def add_weights(self, task: dist.Task) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
-        layer = task.owner
-        if weight_bytes(task) is not ZERO and layer not in self.weights:
-            self.weights[layer] = self.add(f"{layer}.weights", "constant", "persistent", weight_bytes(task), task.label)
+        owner = self.space.owner(self.block, task)
+        if weight_bytes(task) is not ZERO and owner not in self.space.weights:
+            self.space.weights[owner] = self.add(f"{task.owner}.weights", "constant", "persistent", weight_bytes(task), task.label)
+
+    def weights_of(self, task: dist.Task) -> str:
+        """The buffer of the weights of a task, which has some."""
+        return self.space.weights[self.space.owner(self.block, task)]
 
     def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         """The buffers that a task reads and writes."""
         reads = [self._home(v) for v in task.read]
         if weight_bytes(task) is not ZERO:
-            reads.append(self.weights[task.owner])
+            reads.append(self.weights_of(task))
         return reads, [self._home(v) for v in task.operation.results]
 
     def _home(self, value: Value) -> str:
@@ -149,23 +104,24 @@ class Planning:
     # --- tasks
 
     def _task(self, index: int, task: dist.Task) -> Operation:
-        name, rule = task.label, task.rule
+        name, rule = self.space.full(self.block, task.label), task.rule
+        buffers = self.space.buffers
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
-        updated = [self.buffers[buffer] for buffer in writes if self.buffers[buffer].role in ("constant", "state")]
+        updated = [buffers[buffer] for buffer in writes if buffers[buffer].role in ("constant", "state")]
         readers = [reader for buffer in updated for reader in buffer.consumers]  # they need weights and states as they were
         for buffer in reads:
-            self.buffers[buffer].consumers[name] = index
+            buffers[buffer].consumers[name] = index
         for buffer in writes:
-            self.buffers[buffer].producers[name] = index
+            buffers[buffer].producers[name] = index
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "kind": StringAttr("collective" if isinstance(task, dist.Collective) else "compute"),
             "operation": StringAttr(task.kind_of_work),
-            "source": StringAttr(name),
+            "source": StringAttr(self.space.origin(self.block, task.label)),
             **task.attributes(dist.Task.phase, dist.Task.work),
             "resources": resources_of_work(task.work),
         }
-        after = dict.fromkeys([*(other.label for other in task.needed), *readers])
+        after = dict.fromkeys([*(self.space.full(self.block, other.label) for other in task.needed), *readers])
         requires = rule.capabilities if rule is not None else (task.kind_of_work,)
         for key, names in (("after", after), ("reads", reads), ("writes", writes)):
             if names:
@@ -185,29 +141,11 @@ class Planning:
         groups = [names for names in together.values() if len(names) > 1]
         return [
             plan.Concurrent.build(
-                properties={"sym_name": StringAttr(f"group.{index}"), "tasks": symbols(names)},
+                properties={"sym_name": StringAttr(self.space.full(self.block, f"group.{index}")), "tasks": symbols(names)},
                 span=self.block.span,
             )
             for index, names in enumerate(groups)
         ]
-
-
-def one_block(ir: DistributedTaskIR) -> dist.Block:
-    """The distributed block of a module.
-
-    Raises:
-        DiagnosticError: there is none, or several: their tasks and buffers would share one name space.
-    """
-    blocks = ir.blocks
-    if not blocks:
-        raise fail("the module has no dist.block to plan", place_of(ir.module))
-    if len(blocks) > 1:
-        raise fail(
-            f"a plan holds one block, and the module has {len(blocks)}: put each model.block into a file of its own",
-            blocks[1].span,
-            note("the first block", blocks[0].span),
-        )
-    return blocks[0]
 
 
 def mesh_of(ir: DistributedTaskIR, block: dist.Block) -> dict[str, Expr]:

@@ -46,6 +46,19 @@ def example(name: str) -> Operation:
     return read(example_text(name), f"{name}.bpir")
 
 
+def network_text(name: str = "transformer_block") -> str:
+    """An example as a whole model: its block `L` times, then once more."""
+    network = """  bp.symbols L
+  model.network @whole(%x: !bp.tensor<B x S x H, e>) {
+    %y = model.repeat L @block %x
+    %z = model.call @block %y
+    model.return %z
+  }
+}
+"""
+    return example_text(name).rstrip().removesuffix("}") + network
+
+
 def run(module: Operation, *passes: str) -> Operation:
     """The module after passes, spelt as on the command line; structure and gates are verified as `bp-opt` does."""
     return PassManager([parse_pass(command_line(text)) for text in passes], render=print_module).run(module)

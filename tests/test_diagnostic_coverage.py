@@ -126,6 +126,10 @@ EXCEPTIONS = {
         "a source that no pass plans",
         "test_gate_planning.py::test_r8_what_reads_a_cache_that_was_written_by_then_is_refused",
     ),
+    "verifiers/planning.py: the source of a plan has a dist.block, and this one has none": (
+        "a source that is of no level: bp-verify refuses it first",
+        "test_gate_planning.py::test_r1_a_source_without_blocks",
+    ),
 }
 """Diagnostics that no text raises (`FILE: MESSAGE`): why, and the test that raises them."""
 

@@ -6,7 +6,22 @@ import re
 from functools import cache
 
 import pytest
-from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
+from support import (
+    UNDECIDED,
+    dropped,
+    edited,
+    example,
+    example_text,
+    gate,
+    labels,
+    line_of,
+    network_text,
+    read,
+    replaced,
+    run,
+    shown,
+    statement,
+)
 
 from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist.tasks import work_of
@@ -487,6 +502,30 @@ def test_numbers_in_place_of_symbols_that_the_source_binds_are_accepted() -> Non
 
 def test_an_option_in_place_of_a_field_is_accepted() -> None:
     accepted(derived("distribute-inference{phase=prefill batch=3 context=2*c tensor=8}"))
+
+
+# R15 and R16: the network calls what that of the model calls, and every block runs as often
+
+
+def test_r15_and_r16_another_number_of_repetitions() -> None:
+    source = read(network_text())
+    text = print_module(run(source, "distribute-inference"))
+    accepted(text, source)
+    for count in ("L + 1", "2*L", "1"):
+        refused(replaced(text, ("dist.repeat L ", f"dist.repeat {count} ")), RULE + "R15", RULE + "R16", at="dist.repeat", source=source)
+
+
+def test_r15_what_is_called_of_another_value() -> None:
+    source = read(network_text())
+    text = print_module(run(source, "distribute-inference"))
+    refused(replaced(text, ("dist.call @block %y", "dist.call @block %x")), RULE + "R15", at="dist.call", source=source)
+
+
+def test_r16_a_call_that_is_left_out() -> None:
+    source = read(network_text())
+    text = dropped(print_module(run(source, "distribute-inference")), "%z = dist.call")
+    text = replaced(text, ("dist.return %z\n  }\n}", "dist.return %y\n  }\n}"))
+    refused(text, RULE + "R15", RULE + "R16", at="dist.network", source=source)
 
 
 def test_a_share_is_assumed_only_where_the_elements_are_no_multiple_as_they_stand() -> None:

@@ -6,10 +6,25 @@ import re
 from functools import cache
 
 import pytest
-from support import UNDECIDED, dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
+from support import (
+    UNDECIDED,
+    dropped,
+    edited,
+    example,
+    example_text,
+    gate,
+    labels,
+    line_of,
+    network_text,
+    read,
+    replaced,
+    run,
+    shown,
+    statement,
+)
 
 from bpir.dialects.bp import Work
-from bpir.dialects.dist.tasks import name_of, work_of
+from bpir.dialects.dist.tasks import work_of
 from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic
@@ -77,21 +92,26 @@ def test_r1_a_task_that_does_not_say_where_it_comes_from() -> None:
     refused(extra(('    from "sync"\n', "")), RULE + "R1", at="plan.task @sync")
 
 
-def test_r1_a_source_of_two_blocks_which_would_share_their_buffers() -> None:
+def test_r1_a_source_without_blocks() -> None:
+    source = run(example("mlp"), "distribute-inference")
+    plan = run(source, "plan-inference")
+    changed = clone(source)
+    changed.regions[0].blocks[0].operations = [o for o in source.body if o.name != "dist.block"]
+    found = boundary.verify(changed, plan)
+    assert labels(found) == {RULE + "R1"} and "this one has none" in found[0].message, shown(found)
+
+
+def test_a_source_of_two_blocks_is_not_what_the_plan_of_one_plans() -> None:
     source = run(example("mlp"), "distribute-inference")
     plan = run(source, "plan-inference")
     body = source.regions[0].blocks[0].operations
     (block,) = (o for o in body if o.name == "dist.block")
     other = clone(block)
     other.properties["sym_name"] = StringAttr("other")
-    for task in other.body:
-        if "task" in task.properties:
-            task.properties["task"] = StringAttr("other." + name_of(task))
-    for several in ([*body, other], [o for o in body if o is not block]):
-        changed = clone(source)
-        changed.regions[0].blocks[0].operations = several
-        found = boundary.verify(changed, plan)
-        assert labels(found) == {RULE + "R1"} and "a plan holds one block" in found[0].message, shown(found)
+    changed = clone(source)
+    changed.regions[0].blocks[0].operations = [*body, other]
+    found = boundary.verify(changed, plan)
+    assert {RULE + "R1", RULE + "R2", RULE + "R9", RULE + "R17"} <= labels(found), shown(found)
 
 
 # R2: every task of the source is planned, once
@@ -597,3 +617,52 @@ def test_r8_what_reads_a_cache_that_was_written_by_then_is_refused() -> None:
     core, append = (statement(CACHE, head) for head in ("%o = dist", "%k2, %v2 = dist"))
     found = gate(read(CACHE.replace(core + append, append + core)), plan)
     assert any("'a.core.decode' reads a state as it was before 'a.kv_append.decode'" in d.message for d in found), shown(found)
+
+
+# R17 to R19: sections, and how often what they run and need is there
+
+
+@cache
+def network() -> tuple[Operation, str]:
+    """A distributed network, and the text of its plan."""
+    source = read(print_module(run(read(network_text()), "distribute-inference")), "dist.bpir")
+    return source, print_module(run(source, "plan-inference"))
+
+
+def test_r17_the_sections_of_a_network() -> None:
+    source, text = network()
+    accepted(text, source)
+    sections = re.findall(r"plan.section (.*)", text)
+    assert sections == ["@block times L tasks [0, 14] carries [@output -> @input]", "@block.2 tasks [0, 14] after @block"]
+
+
+@pytest.mark.parametrize(
+    ("change", "runs", "rules"),
+    [
+        (("@block times L tasks", "@block times L + 1 tasks"), "L + 2", {"R17", "R18", "R19"}),
+        (("@block times L tasks", "@block tasks"), "2", {"R17", "R18", "R19"}),
+        (("@block.2 tasks", "@block.2 times L tasks"), "2*L", {"R17", "R18", "R19"}),
+        ((" carries [@output -> @input]", ""), "L + 1", {"R17"}),
+        (("tasks [0, 14] after @block\n", "tasks [0, 14]\n"), "L + 1", {"R17"}),
+    ],
+)
+def test_r17_and_r19_sections_that_differ(change: tuple[str, str], runs: str, rules: set[str]) -> None:
+    """What a careful forger writes: the buffers are there as often as the sections run."""
+    source, text = network()
+    text = replaced(text, change).replace("<persistent> times L + 1 align", f"<persistent> times {runs} align")
+    found = verdict(text, source)
+    assert labels(found) == {RULE + rule for rule in rules}, shown(found)
+
+
+def test_r18_weights_and_caches_are_there_once_a_repetition() -> None:
+    source, text = network()
+    assert len(re.findall(r"<persistent> times L \+ 1 align", text)) == len(re.findall(r"<persistent>", text)) == 9
+    for buffer in re.findall(r"plan.buffer (@\S+) : \w+<persistent>", text):
+        refused(edited(text, f"plan.buffer {buffer} ", (" times L + 1", "")), RULE + "R18", at=buffer, source=source)
+    for buffer in re.findall(r"plan.buffer (@\S+) : \w+<device_local>", text):
+        refused(edited(text, f"plan.buffer {buffer} ", (" align", " times L + 1 align")), RULE + "R18", at=buffer, source=source)
+
+
+def test_r17_a_plan_of_one_block_without_a_network_has_no_sections() -> None:
+    text = replaced(planned(), ("  plan.buffer @input ", "  plan.section @block tasks [0, 14]\n  plan.buffer @input "))
+    refused(text, RULE + "R17", at="plan.section")

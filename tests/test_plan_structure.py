@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 import pytest
-from support import ROOT, edited, example, example_text, labels, line_of, read, replaced, run, shown, statement
+from support import ROOT, edited, example, example_text, labels, line_of, network_text, read, replaced, run, shown, statement
 
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import clone
@@ -349,6 +349,16 @@ def test_a_degree_that_is_no_positive_integer(fields: str) -> None:
     (found,) = structure.verify(read(symbols("  " + line)))
     assert "'tensor' must be a positive integer" in found.message
     assert line_of(found) == line
+
+
+def test_r8_to_r10_sections_of_a_sound_plan() -> None:
+    text = print_module(run(read(network_text()), "distribute-inference", "plan-inference"))
+    assert not structure.verify(read(text))
+    refused(replaced(text, ("@block.2 tasks [0, 14]", "@block.2 tasks [0, 13]")), "plan.R8", "plan.section @block.2")
+    refused(replaced(text, ("after @block\n", "after @block.2\n")), "plan.R9", "plan.section @block.2")
+    refused(replaced(text, ("@output -> @input", "@output -> @workspaces")), "plan.R9", "plan.section @block ")
+    weights = "@mlp.expand.weights : constant<persistent> times L"
+    refused(replaced(text, (f"{weights} + 1", weights)), "plan.R10", "plan.buffer")
 
 
 # Every label has a test

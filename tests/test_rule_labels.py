@@ -30,7 +30,7 @@ OWNERS = {
     "binding": ("bind-*",),
 }
 """Under which prefix the rules of a file are raised."""
-HELPERS = {"network_calls": "distribution", "training_": "training", "plan_training": "planning"}
+HELPERS = {"network_calls": "distribution", "plan_sections": "planning", "training_": "training", "plan_training": "planning"}
 SHARED = {"plan-inference": "plan-*", "plan-training": "plan-*", "bind-queue": "bind-*", "bind-slot": "bind-*"}
 """Passes with the same rules."""
 

@@ -152,10 +152,9 @@ def _training_plan(ir: DistributedTaskIR) -> PortablePlanIR | None:
     """The plan of a distributed training step; None if it can't be planned."""
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.passes.plan_training import planned_training
-    from bpir.passes.planning import one_block
 
     with suppress(DiagnosticError):
-        return planned_training(ir, one_block(ir))
+        return planned_training(ir)
     return None
 
 

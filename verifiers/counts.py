@@ -17,6 +17,11 @@ from bpir.verifiers.properties import Said
 
 _COUNTS = {
     ("dist.mesh", "axes"): "the size of a mesh axis",
+    ("dist.repeat", "times"): "how often blocks are repeated",
+    ("plan.section", "times"): "how often a section runs",
+    ("plan.buffer", "times"): "how often there is a buffer",
+    ("concrete.section", "times"): "how often a section runs",
+    ("concrete.buffer", "times"): "how often there is a buffer",
     ("plan.buffer", "size"): "the size of a buffer",
     ("concrete.buffer", "size"): "the size of a buffer",
     ("concrete.devices", "count"): "the number of devices",
@@ -77,7 +82,7 @@ def _said(properties: Iterable[Said]) -> Iterator[tuple[Operation, str, Attribut
         elif dialect == "model":
             yield operation, f"'{name}' of '{operation.name}'", attribute, ONE
         elif (operation.name, name) in _COUNTS:
-            yield operation, _COUNTS[operation.name, name], attribute, ZERO if operation.name in _BUFFERS else ONE
+            yield operation, _COUNTS[operation.name, name], attribute, ZERO if operation.name in _BUFFERS and name == "size" else ONE
 
 
 def _dimensions(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:

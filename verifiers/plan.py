@@ -1,4 +1,4 @@
-"""The structure of a plan: references, cycles, lifetimes, uses, groups, transfers (rules plan.R1 to plan.R6)."""
+"""The structure of a plan: references, cycles, lifetimes, uses, groups, transfers (rules plan.R1 to plan.R10)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bpir.dialects.levels import PortablePlanIR
-from bpir.dialects.plan import Buffer, Concurrent, Task
+from bpir.dialects.plan import Buffer, Concurrent, Section, Task
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.ir.syntax import references
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.sections import Rules, SectionCheck
 
 
 def verify(module: Operation) -> list[Diagnostic]:
@@ -19,13 +20,15 @@ def verify(module: Operation) -> list[Diagnostic]:
 
     R1 every name is that of a task or buffer, once in a list; R2 tasks stand behind those that they are after, without a cycle; R3 the
     lifetime of a buffer covers its uses; R4 producers and consumers of a buffer are the tasks that write and read it; R5 the tasks of a
-    concurrent group are two or more, and none needs another; R6 a transfer is between two ranks, and nothing else is; R7 there is one
-    mesh at most, under a strategy of the module.
+    concurrent group are two or more, of the same sections, and none needs another; R6 a transfer is between two ranks, and nothing else is;
+    R7 there is one mesh at most, under a strategy of the module; R8 every task is of a section where there are sections, and two of them
+    run the same tasks or none in common; R9 sections stand behind those that they are after, and name buffers that they use; R10 a buffer
+    is there once, or once for each run of the sections that use it.
     """
     ir = PortablePlanIR(module)
     if not any(o.dialect == ir.level for o in ir.operations):
         return []
-    findings = Findings("plan", Facts((), {}))
+    findings = Findings("plan", ir.symbols.facts if ir.sections else Facts((), {}))
     tasks = {task.symbol: task for task in ir.tasks}
     buffers = {buffer.symbol: buffer for buffer in ir.buffers}
     _references(findings, ir, tasks, buffers)
@@ -34,7 +37,10 @@ def verify(module: Operation) -> list[Diagnostic]:
         _uses(findings, tasks, buffers)
         if place is not None:
             _groups(findings, ir.groups, tasks, place)
+            _together(findings, ir)
             _races(findings, ir.groups, tasks, buffers)
+        held = {name: (buffer, buffer.times) for name, buffer in buffers.items()}
+        SectionCheck(findings, Rules("R8", "R9", "R10"), ir.sections, ir.tasks, held).run()
     _transfers(findings, tasks)
     _meshes(findings, ir)
     return findings.diagnostics
@@ -49,7 +55,7 @@ _NAMED = {
 
 def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     named: dict[str, Mapping[str, object]] = {"task": tasks, "buffer": buffers}
-    for operation in (o for o in ir.operations if o.dialect == ir.level):
+    for operation in (o for o in ir.operations if o.dialect == ir.level and Section.of(o) is None):
         for field, attribute in operation.properties.items():
             what = _NAMED.get(field)
             if what is None:
@@ -155,6 +161,19 @@ def _groups(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str
                 if name not in seen and place[name] > floor:
                     seen.add(name)
                     stack.extend(after[name])
+
+
+def _together(findings: Findings, ir: PortablePlanIR) -> None:
+    """The tasks of a concurrent group are of the same sections: sections run one after another."""
+    of: dict[str, set[str]] = {task.symbol: set() for task in ir.tasks}
+    for section in ir.sections:
+        for task in ir.tasks[section.extent.start : section.extent.stop]:
+            of[task.symbol].add(section.symbol)
+    for group in ir.groups if ir.sections else ():
+        first, *others = group.tasks
+        other = next((name for name in others if of[name] != of[first]), None)
+        if other is not None:
+            findings.refuse("R5", group, f"@{other} can't run at once with @{first}: they are of different sections")
 
 
 def _races(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:

@@ -15,29 +15,30 @@ class TrainingCheck(BlockCheck):
 
     def obligations(self) -> None:
         self.states: dict[str, str] = {}
-        by_layer: dict[str, str] = {}
         self.arguments()
         returned = set(self.block.returned)
         for task in self.block.tasks:
             if weight_bytes(task) is not ZERO:
-                if task.owner not in by_layer:
-                    by_layer[task.owner] = self.of(task, "constant", "persistent", weight_bytes(task))
-                self.weights[task] = by_layer[task.owner]
+                owner = self.lineage.owner(self.block, task)
+                if owner not in self.owned:
+                    self.owned[owner] = self.of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = self.owned[owner]
             role = "gradient" if "gradient" in task.phase else "activation"
             results = task.operation.results
             chosen: dict[Value, list[Buffer]] = {}
             for kind in ("output", role):
                 given = [value for value in results if (value in returned) == (kind == "output")]
-                chosen.update(self.matched(given, self.held.get((kind, task.label), [])))
+                chosen.update(self.matched(given, self.held.get((kind, self.origin(task.label)), [])))
             for value in results:
                 bound = local_bytes([value.type], self.mesh)
                 what = f"result {value.index} of '{task.label}'"
-                self.homes[value] = self.buffer(chosen[value], what, bound, "device_local", task.label)
+                self.homes[value] = self.buffer(chosen[value], what, bound, "device_local", self.origin(task.label))
         for memory in self.block.memory:
             if memory.facts.optimizer is not ZERO:
                 name = f"{memory.layer}.optimizer"
-                found = self.held.get(("optimizer", name), [])
-                self.states[name] = self.buffer(found[:1], f"the state of '{name}'", memory.facts.optimizer, "persistent", name)
+                origin = self.origin(name)
+                found = self.held.get(("optimizer", origin), [])
+                self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", memory.facts.optimizer, "persistent", origin)
 
     def uses(self, task: Task) -> tuple[set[str], set[str]]:
         reads, writes = super().uses(task)

@@ -1,4 +1,4 @@
-"""Boundary of `plan-inference`: does a plan hold the tasks of a distributed module, and enough memory? Rules plan-inference.R1 to R15."""
+"""Boundary of `plan-inference`: does a plan hold the tasks of a distributed module, and enough memory? Rules plan-inference.R1 to R19."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
+from bpir.dialects.network import called
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.claims import Claim
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
+from bpir.verifiers.plan_sections import Lineage, verify_sections
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 from bpir.verifiers.workspace import alive
@@ -31,17 +33,22 @@ OBJECTIVES = {
 }
 """The resources in order of importance."""
 
+REPEATED = ("constant", "state", "optimizer")
+"""The roles of buffers that each run of a block has for itself."""
+
 
 class Planning:
     """Verifies a plan against the distributed module that it plans.
 
-    R1 the source has one block, and every plan task comes from a task of it; R2 every task is planned once; R3 work is equal task by
+    R1 the source has blocks, and every plan task comes from a task of one; R2 every task is planned once; R3 work is equal task by
     task, and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
     capabilities, alternatives in their order of preference, and matrix products; R8 dependencies are the data flow, said or implied by
     others, and an update of weights or of a state comes after all readers; R9 every obligation has its buffer, and it is large enough;
     R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13
     memory facts are kept; R14 the one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple; R16 the plan
-    names the mesh and the strategy of its block.
+    names the mesh and the strategy of its blocks; R17 its sections are the calls of the network, each with the tasks of its block, after
+    those whose results it reads; R18 a buffer of weights or of a state is there once for each run of its block, any other once; R19 work is
+    equal in total, over all runs.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -49,35 +56,52 @@ class Planning:
         self.target = target
         self.distributed, self.plan = DistributedTaskIR(source), PortablePlanIR(target)
         self.training = self.distributed.is_training
+        self.homes: dict[str, dict[Value, str]] = {}  # the buffer of each value, by block
         self.findings = Findings("plan-training" if self.training else "plan-inference", self.distributed.symbols.facts, claims)
 
     def verify(self) -> list[Diagnostic]:
-        blocks = self.distributed.blocks
-        if len(blocks) != 1:  # they would share buffers and names of tasks
-            first = [note("the first block", block.span) for block in blocks[:1]]
-            where = [*(block.operation for block in blocks[1:]), *self.distributed.operations][0]
-            self.findings.refuse("R1", where, f"a plan holds one block, its source {len(blocks)}", *first)
+        blocks = [dist.Block(block) for block in called(self.source).values()]
+        if not blocks:
+            where = next(iter(self.distributed.operations), None)
+            self.findings.refuse("R1", where, "the source of a plan has a dist.block, and this one has none")
             return self.findings.diagnostics
-        block = blocks[0]
-        sources = {task.label: task for task in block.tasks}
+        lineage = Lineage(self.source, blocks)
+        sources = self._sources(lineage)
         planned = self._lineage(sources)
-        named = self.distributed.mesh_of(block)
-        mesh = named.axes if named is not None else {}
-        check = BlockCheck
-        if self.training:
-            from bpir.verifiers.plan_training import TrainingCheck
+        expected: set[Buffer] = set()
+        owned: dict[tuple[str, str], str] = {}
+        for block in blocks:
+            named = self.distributed.mesh_of(block)
+            mesh = named.axes if named is not None else {}
+            check = BlockCheck
+            if self.training:
+                from bpir.verifiers.plan_training import TrainingCheck
 
-            check = TrainingCheck
-        expected_buffers = check(self.findings, block, mesh, planned, self.plan.buffers, self.plan.groups).run()
+                check = TrainingCheck
+            judge = check(self.findings, block, mesh, planned, self.plan.buffers, self.plan.groups, lineage, owned)
+            expected |= judge.run()
+            self._mesh(block, mesh)
+            self.homes[block.symbol] = judge.homes
         self._total(sources.values())
-        self._facts(block)
+        self._facts(lineage)
         self._objective({task.phase for task in sources.values()})
         for buffer in self.plan.buffers:
-            if buffer not in expected_buffers:
+            if buffer not in expected:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{buffer.symbol}")
-        self._mesh(block, mesh)
+        verify_sections(self.findings, self.plan, lineage, planned, self.homes)
         verify_kept(self.findings, "R11", self.source, self.target)
         return self.findings.diagnostics
+
+    def _sources(self, lineage: Lineage) -> dict[str, dist.Task]:
+        """The tasks of all blocks, by what the plan calls their origin."""
+        found: dict[str, dist.Task] = {}
+        for block in lineage.blocks:
+            for task in block.tasks:
+                name = lineage.origin(block, task.label)
+                if name in found:
+                    self.findings.refuse("R1", task, f"two tasks are '{name}' to a plan", note("the other one", found[name].span))
+                found.setdefault(name, task)
+        return found
 
     def _lineage(self, sources: Mapping[str, dist.Task]) -> dict[str, Task]:
         """The plan task of each source task."""
@@ -112,7 +136,7 @@ class Planning:
         for axis, size in sizes.items():
             self.findings.equal("R16", named, f"the size of the mesh axis '{axis}'", size, mesh[axis])
 
-    def _facts(self, block: dist.Block) -> None:
+    def _facts(self, lineage: Lineage) -> None:
         """The memory facts of layers are kept as they are."""
         ours: dict[tuple[str, str], Fact] = {}
         for fact in _facts(self.plan.operations):
@@ -120,7 +144,11 @@ class Planning:
             if key in ours:
                 self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are given twice", note("first here", ours[key].span))
             ours.setdefault(key, fact)
-        theirs = {(fact.facts.mnemonic, fact.layer): fact for fact in _facts(block.operation.body)}
+        theirs = {
+            (fact.facts.mnemonic, lineage.origin(block, fact.layer)): fact
+            for block in lineage.blocks
+            for fact in _facts(block.operation.body)
+        }
         for key, source in theirs.items():
             if key not in ours:
                 self.findings.refuse("R13", source, f"the memory facts of '{key[1]}' are missing in the plan")
@@ -184,6 +212,8 @@ class BlockCheck:
         planned: Mapping[str, Task],
         buffers: Sequence[Buffer],
         groups: Sequence[Concurrent],
+        lineage: Lineage,
+        owned: dict[tuple[str, str], str],
     ) -> None:
         self.findings = findings
         self.block = block
@@ -191,6 +221,8 @@ class BlockCheck:
         self.planned = planned
         self.buffers = buffers
         self.groups = groups
+        self.lineage = lineage
+        self.owned = owned  # the buffer of weights, by the block and the layer that they belong to
         self.held: dict[tuple[str, str], list[Buffer]] = {}  # the buffers by role and source
         for buffer in buffers:
             self.held.setdefault((buffer.role, buffer.source), []).append(buffer)
@@ -206,11 +238,15 @@ class BlockCheck:
         """Verify; the buffers that the block accounts for."""
         self.obligations()
         for task in self.block.tasks:
-            plan = self.planned.get(task.label)
+            plan = self.planned.get(self.origin(task.label))
             if plan is not None:
                 self._task(task, plan)
         self._dependencies()
         return self.found
+
+    def origin(self, name: str = "") -> str:
+        """What the plan says of where something of this block comes from."""
+        return self.lineage.origin(self.block, name)
 
     # --- buffers
 
@@ -222,17 +258,17 @@ class BlockCheck:
             bound = local_bytes((v.type for v in state.operation.results), self.mesh)
             home = self.of(state, "state", "persistent", bound)
             self.homes.update(dict.fromkeys(state.operation.results, home))
-        outputs = [b for b in self.buffers if b.role == "output"]
-        owned: dict[str, str] = {}
+        outputs = [] if self.lineage.several else [b for b in self.buffers if b.role == "output"]
         for task in self.block.tasks:
             operation = task.operation
             if weight_bytes(task) is not ZERO:
-                if task.owner not in owned:
-                    owned[task.owner] = self.of(task, "constant", "persistent", weight_bytes(task))
-                self.weights[task] = owned[task.owner]
+                owner = self.lineage.owner(self.block, task)
+                if owner not in self.owned:
+                    self.owned[owner] = self.of(task, "constant", "persistent", weight_bytes(task))
+                self.weights[task] = self.owned[owner]
             rule = task.rule
             given = [v for v in operation.results if v in returned]
-            own = self.matched(given, self.held.get(("output", task.label), []))
+            own = self.matched(given, self.held.get(("output", self.origin(task.label)), []))
             for value in operation.results:
                 bound = local_bytes([value.type], self.mesh)
                 if value in returned and task.writes_state:
@@ -240,7 +276,7 @@ class BlockCheck:
                 if value in returned and not task.writes_state:
                     index = returned.index(value)
                     chosen = own[value] or outputs[index : index + 1]
-                    self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", task.label)
+                    self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", self.origin(task.label))
                 elif task.writes_state:
                     content = operation.operands[len(operation.operands) - len(operation.results) + value.index]
                     if content in self.homes:
@@ -261,19 +297,19 @@ class BlockCheck:
         """The bytes that the workspace must hold, at one task or another, where the plan lets its groups run at once."""
         tasks = self.block.tasks
         sources = {plan.symbol: name for name, plan in self.planned.items()}
-        named = {task.label: task for task in tasks}
-        groups = [[named[sources[name]] for name in group.tasks if name in sources] for group in self.groups]
+        named = {self.origin(task.label): task for task in tasks}
+        groups = [[named[origin] for name in group.tasks if (origin := sources.get(name, "")) in named] for group in self.groups]
         return list(dict.fromkeys(alive(tasks, self.mesh, self.homes, [group for group in groups if group])))
 
     def arguments(self) -> None:
         """The buffers of the block's arguments."""
         arguments = self.block.arguments
-        inputs = self.matched(arguments, self.held.get(("input", ""), []))
-        others = [b for b in self.buffers if b.role == "input"]
+        inputs = self.matched(arguments, self.held.get(("input", self.origin()), []))
+        others = [] if self.lineage.several else [b for b in self.buffers if b.role == "input"]
         for index, argument in enumerate(arguments):
             bound = local_bytes([argument.type], self.mesh)
             chosen = inputs[argument] or others[index : index + 1]
-            self.homes[argument] = self.buffer(chosen, f"argument {index}", bound, "device_local", "")
+            self.homes[argument] = self.buffer(chosen, f"argument {index}", bound, "device_local", self.origin())
 
     def matched(self, values: Sequence[Value], buffers: Sequence[Buffer]) -> dict[Value, list[Buffer]]:
         """Which of the buffers holds each value: one with its readers and size, in whatever order they stand; what is alike, in order."""
@@ -292,7 +328,7 @@ class BlockCheck:
     def _same_readers(self, value: Value, buffer: Buffer) -> bool:
         if not self._reading:
             for task in self.block.tasks:
-                plan = self.planned.get(task.label)
+                plan = self.planned.get(self.origin(task.label))
                 if plan is not None:
                     for operand in task.operation.operands:
                         self._reading.setdefault(operand, set()).add(plan.symbol)
@@ -302,7 +338,7 @@ class BlockCheck:
         return buffer.size is local_bytes([value.type], self.mesh) and self._same_readers(value, buffer)
 
     def of(self, task: dist.Task | dist.State, role: str, storage: str, bound: Expr) -> str:
-        name = task.label
+        name = self.origin(task.label)
         return self.buffer(self.held.get((role, name), [])[:1], f"the {role} of '{name}'", bound, storage, name)
 
     def buffer(self, found: Sequence[Buffer], what: str, bound: Expr, storage: str, source: str) -> str:
@@ -322,6 +358,8 @@ class BlockCheck:
             self.findings.refuse("R15", buffer, message)
         if buffer.storage != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {buffer.storage}")
+        runs = self.lineage.runs(self.block) if buffer.role in REPEATED else ONE
+        self.findings.equal("R18", buffer, f"how often @{name} ({what}) is there", buffer.times, runs)
         return name
 
     # --- tasks
@@ -331,18 +369,19 @@ class BlockCheck:
         self.findings.components("R3", plan, "work", f"of @{name}", plan.work, task.work)
         self.findings.components("R5", plan, "resource", f"of @{name}", plan.resources, resources_of_work(task.work))
         self._kind(task, plan)
-        after = {other.label for other in task.needed}
+        after = {self.origin(other.label) for other in task.needed}
         reads, writes = self.uses(task)
         readers = [reader for buffer in writes for reader in self.readers().get(buffer, ())]
-        after |= {reader.label for reader in readers if reader is not task}
-        after |= {reader.label for reader in self._readers_of_state(task)}
+        after |= {self.origin(reader.label) for reader in readers if reader is not task}
+        after |= {self.origin(reader.label) for reader in self._readers_of_state(task)}
         self.after[name] = {self.planned[a].symbol for a in after if a in self.planned}
         if "" not in reads | writes:
             self._same("R10", plan, "reads", plan.reads, reads)
             self._same("R10", plan, "writes", plan.writes, writes)
 
     def _dependencies(self) -> None:
-        plans = {plan.symbol: plan for plan in self.planned.values()}
+        ours = {self.origin(task.label) for task in self.block.tasks}
+        plans = {plan.symbol: plan for name, plan in self.planned.items() if name in ours}
         said = {name: plan.after for name, plan in plans.items()}
         for name in disagreeing(said, self.after):
             self._same("R8", plans[name], "is after", said[name], self.after[name])

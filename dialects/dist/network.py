@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bpir.dialects import network
-from bpir.dialects.model.base import Expression
-from bpir.dialects.network import Blocks, Calling
+from bpir.dialects.bp.parts import Times
+from bpir.dialects.network import Calling, OneOrMore
 from bpir.ir.syntax import Clause, EntryRegion, Operands, Reference, ResultTypes, Text
 
 
@@ -29,7 +29,7 @@ class Repeat(Calling):
     """`%y = dist.repeat L @layer %x : T`: the blocks in order, `L` times; each repetition has weights, a cache and activations of its own."""
 
     name = "dist.repeat"
-    times = Expression()
-    callees = Blocks()
+    times = Times()
+    callees = OneOrMore()
     syntax = (times, callees, Operands(), ResultTypes())
     holders = ("dist.network",)

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
+from bpir.dialects.bp.parts import Expression as Expression
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
 from bpir.ir.attributes import Attribute, Interned, StringAttr
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted
+from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import DiagnosticError, fail, note
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.parts import alternative
 from bpir.ir.relations import Relation
-from bpir.ir.syntax import Operands, Property, ResultTypes, Text
+from bpir.ir.syntax import Operands, ResultTypes, Text
 
 TOKEN_RANK = 2
 """The leading token axes of every activation: the batch axis and the token axis."""
@@ -53,24 +53,6 @@ class Local(metaclass=Interned):
     def setting(self, name: str) -> Attribute | None:
         """A property of the operation; None if it has none of the name."""
         return next((value for own, value in self.settings if own == name), None)
-
-
-@attrs.frozen(eq=False)
-class Expression(Property[Expr]):
-    """An expression in place: `context c`; 0 where it is absent."""
-
-    def value(self, attribute: Attribute | None) -> Expr:
-        return attribute.expr if isinstance(attribute, ExprAttr) else ZERO
-
-    def fragment(self, rule: str) -> Fragment:
-        return alternative(rule, "expr", lambda c, v, s: ExprAttr(v[0]))
-
-    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        attribute = wanted(attribute, ExprAttr)
-        yield attribute.expr.text
-
-    def expected(self, attribute: Attribute) -> str:
-        return "" if isinstance(attribute, ExprAttr) else "an expression (#bp.expr<...>)"
 
 
 RULES = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bpir.dialects import network
-from bpir.dialects.model.base import Expression
-from bpir.dialects.network import Blocks, Calling
+from bpir.dialects.bp.parts import Times
+from bpir.dialects.network import Calling, OneOrMore
 from bpir.ir.syntax import EntryRegion, Operands, Reference, ResultTypes
 
 
@@ -31,7 +31,7 @@ class Repeat(Calling):
     """
 
     name = "model.repeat"
-    times = Expression()
-    callees = Blocks()
+    times = Times()
+    callees = OneOrMore()
     syntax = (times, callees, Operands(), ResultTypes("->", inferred=True))
     holders = ("model.network",)

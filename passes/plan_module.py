@@ -1,0 +1,57 @@
+"""A whole plan: the blocks of a module, one after another, and the sections that say how often each runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bpir.dialects.dist.tasks import Block
+from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
+from bpir.dialects.network import called, calls, networks
+from bpir.ir.diagnostic import fail
+from bpir.ir.operation import Operation
+from bpir.passes.distribution import new_module
+from bpir.passes.inputs import inputs_of
+from bpir.passes.plan_sections import network_sections, plain_sections, runs
+from bpir.passes.plan_space import Space
+from bpir.passes.planning import Planning
+from bpir.verifiers.levels import place_of
+
+Make = Callable[[Block, Space, int], Planning]
+"""Makes the planning of a block, from the name space of the plan and the place of its first task."""
+
+
+def planned(ir: DistributedTaskIR, make: Make) -> PortablePlanIR:
+    """The plan of a module: its inputs, mesh, objective, sections, buffers, memory facts, tasks and groups, in that order.
+
+    Raises:
+        DiagnosticError: there is no block to plan, or a block can't be planned.
+    """
+    plannings, found = plan_blocks(ir, make)
+    whole = networks(ir.module)
+    sections = network_sections(whole[0], plannings) if whole else plain_sections(plannings) if len(plannings) > 1 else []
+    blocks = list(plannings.values())
+    facts = [fact for planning in blocks for fact in planning.facts()]
+    tasks = [task for tasks, _ in found for task in tasks]
+    groups = [group for _, groups in found for group in groups]
+    buffers = blocks[0].space.operations()
+    return PortablePlanIR(
+        new_module(ir.module, [*inputs_of(ir.module), *blocks[0].heading(), *sections, *buffers, *facts, *tasks, *groups])
+    )
+
+
+def plan_blocks(ir: DistributedTaskIR, make: Make) -> tuple[dict[str, Planning], list[tuple[list[Operation], list[Operation]]]]:
+    """The planning of each block that the module runs, by name, in the order in which they run; and the tasks and groups of each."""
+    blocks = {name: Block(block) for name, block in called(ir.module).items()}
+    if not blocks:
+        raise fail("the module has no dist.block to plan", place_of(ir.module))
+    whole = networks(ir.module)
+    named = (*ir.workloads, *ir.strategies, *ir.targets, *ir.deployments) if whole else ()
+    space = Space(list(blocks.values()), runs(calls(whole[0])) if whole else {}, [binding.symbol for binding in named])
+    plannings: dict[str, Planning] = {}
+    found = []
+    first = 0
+    for name, block in blocks.items():
+        plannings[name] = make(block, space, first)
+        found.append(plannings[name].run())
+        first += len(plannings[name].tasks)
+    return plannings, found

@@ -1,0 +1,147 @@
+"""The flat name space of a plan: what tasks and buffers of its blocks are called, and the buffers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+import attrs
+
+from bpir.dialects import plan
+from bpir.dialects.bp import ExprAttr
+from bpir.dialects.dist.tasks import Block, Task
+from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
+from bpir.ir.diagnostic import Span, fail, note
+from bpir.ir.expression import ZERO, Expr, maximum
+from bpir.ir.operation import Operation
+
+ALIGNMENT = 256
+"""Bytes: what an allocator of accelerator memory gives at least (CUDA C++ Programming Guide, device memory accesses)."""
+
+REPEATED = ("constant", "state", "optimizer")
+"""The roles of buffers that each repetition of a block has for itself."""
+
+
+@attrs.define
+class Buffer:
+    """A buffer while it is planned: the tasks that write and read it come as they are found.
+
+    Attributes:
+        times: how often there is one; None: once, whatever the network says.
+    """
+
+    name: str
+    role: str
+    storage: str
+    size: Expr
+    source: str = ""
+    times: Expr | None = None
+    span: Span | None = None
+    producers: dict[str, int] = attrs.field(factory=dict)
+    consumers: dict[str, int] = attrs.field(factory=dict)
+
+    def operation(self) -> Operation:
+        used = [*self.producers.values(), *self.consumers.values()] or [0]
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(self.name), "role": StringAttr(self.role)}
+        properties["storage"] = StringAttr(self.storage)
+        if self.times is not None:
+            properties["times"] = ExprAttr(self.times)
+        properties |= {
+            "size": ExprAttr(self.size),
+            "alignment": IntegerAttr(ALIGNMENT, I64),
+            "live": ArrayAttr((IntegerAttr(min(used), I64), IntegerAttr(max(used), I64))),
+        }
+        if self.source:
+            properties["source"] = StringAttr(self.source)
+        shared = self.role == "workspace"
+        if self.producers and not shared:
+            properties["producers"] = symbols(self.producers)
+        if self.consumers and not shared:
+            properties["consumers"] = symbols(self.consumers)
+        return plan.Buffer.build(properties=properties, span=self.span)
+
+
+def symbols(names: Iterable[str]) -> ArrayAttr:
+    return ArrayAttr(tuple(map(_symbol, names)))
+
+
+@cache
+def _symbol(name: str) -> SymbolRefAttr:
+    return SymbolRefAttr((name,))
+
+
+class Space:
+    """Names and buffers of the blocks of one plan. Of several blocks a name begins with that of its block: `layer.attention.core.decode`.
+
+    Args:
+        blocks: the blocks, in the order in which they run.
+        runs: how often each runs, where the network says so, by name.
+        taken: names that the plan has besides.
+    """
+
+    def __init__(self, blocks: Sequence[Block], runs: Mapping[str, Expr], taken: Iterable[str] = ()) -> None:
+        self.several = len(blocks) > 1
+        self.runs = runs
+        self.buffers: dict[str, Buffer] = {}
+        self.weights: dict[tuple[str, str], str] = {}  # the buffer of each layer's weights, by block and layer
+        self.layers: dict[str, str] = {}  # the block that has a layer, for those that others are tied to
+        self.taken = set(taken)
+        self._own: dict[str, set[str]] = {}
+        first: dict[str, Operation] = {}
+        for block in blocks:
+            self._own[block.symbol] = {*(task.label for task in block.tasks), *(state.label for state in block.states)}
+            for task in block.tasks:
+                self.layers.setdefault(task.layer, block.symbol)
+                name = self.full(block, task.label)
+                if name in first:
+                    message = f"the plan would have two tasks @{name}, of '{task.label}' in @{block.symbol} and of this one: rename a block"
+                    raise fail(message, task.span, note("the other one", first[name].span))
+                first[name] = task.operation
+        self.taken.update(first)
+        self.workspace = self.free("workspace") if self.several else ""
+
+    def full(self, block: Block, name: str) -> str:
+        """The name in the plan of what is called so in a block: with the name of the block, unless it begins with that already."""
+        if not self.several:
+            return name
+        head, _, rest = name.partition(".")
+        return name if head == block.symbol and rest not in self._own[block.symbol] else f"{block.symbol}.{name}"
+
+    def origin(self, block: Block, name: str = "") -> str:
+        """Where something comes from, as the plan says it: `layer/attention.core.decode`; of one block the name alone."""
+        return "/".join(part for part in (block.symbol, name) if part) if self.several else name
+
+    def free(self, name: str) -> str:
+        """The name, or another one where it is taken already; taken from now on."""
+        while name in self.taken:
+            name += ".buffer"
+        self.taken.add(name)
+        return name
+
+    def owner(self, block: Block, task: Task) -> tuple[str, str]:
+        """The block and the layer that the weights of a task belong to."""
+        return (block.symbol if task.owner == task.layer else self.layers.get(task.owner, block.symbol)), task.owner
+
+    def add(self, block: Block, name: str, role: str, storage: str, size: Expr, source: str = "") -> str:
+        """A new buffer; its name, which is another one where the file has taken it for a layer."""
+        name = self.free(self.full(block, name))
+        times = self.runs.get(block.symbol) if role in REPEATED else None
+        self.buffers[name] = Buffer(name, role, storage, size, self.origin(block, source), times, block.span)
+        return name
+
+    def add_workspace(self, block: Block) -> str:
+        """The buffer in which the blocks put what has no other, one after another."""
+        name = self.workspace or self.free("workspace")
+        self.workspace = name
+        self.buffers.setdefault(name, Buffer(name, "workspace", "transient", ZERO, span=block.span))
+        return name
+
+    def enlarge_workspace(self, size: Expr) -> None:
+        """Make the workspace large enough for one more block."""
+        space = self.buffers[self.workspace]
+        space.size = size if space.size is ZERO else maximum(space.size, size)
+
+    def operations(self) -> list[Operation]:
+        """The buffers, the workspace last."""
+        ordered = sorted(self.buffers.values(), key=lambda buffer: buffer.name == self.workspace)
+        return [buffer.operation() for buffer in ordered]

@@ -1,0 +1,191 @@
+"""Boundary of planning, of a whole model: where things come from, and whether the sections of a plan are the calls of the network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from bpir.dialects.bp import Work
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.network import callees, calls, networks, times_of
+from bpir.dialects.plan import Section, Task
+from bpir.dialects.sections import Flow
+from bpir.ir.diagnostic import note
+from bpir.ir.expression import ONE, ZERO, Expr, total
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.network_calls import runs
+from bpir.verifiers.rules import Findings
+
+Homes = Mapping[str, Mapping[Value, str]]
+"""The buffer of each value, by the block that it is in."""
+
+
+class Lineage:
+    """The blocks that are planned, in order, and what a plan says of where something of them comes from.
+
+    Of several blocks that is `block/task`, of one the name of the task alone.
+    """
+
+    def __init__(self, source: Operation, blocks: Sequence[dist.Block]) -> None:
+        self.blocks = blocks
+        self.several = len(blocks) > 1
+        self.network = next(iter(networks(source)), None)
+        self._runs = runs(calls(self.network)) if self.network is not None else {}
+        self._layers: dict[str, str] = {}  # the first block that has a layer
+        for block in blocks:
+            for task in block.tasks:
+                self._layers.setdefault(task.layer, block.symbol)
+
+    def origin(self, block: dist.Block, name: str = "") -> str:
+        """Where a task, a state, or (without a name) an argument comes from."""
+        if not self.several:
+            return name
+        return f"{block.symbol}/{name}" if name else block.symbol
+
+    def runs(self, block: dist.Block) -> Expr:
+        """How often a block runs."""
+        return self._runs.get(block.symbol, ONE)
+
+    def owner(self, block: dist.Block, task: dist.Task) -> tuple[str, str]:
+        """The block and the layer whose weights a task reads: its own, or those that it is tied to."""
+        return (block.symbol if task.owner == task.layer else self._layers.get(task.owner, block.symbol)), task.owner
+
+
+@attrs.define(eq=False)
+class _Expected:
+    """A section that the plan must have: `after` are others, by their place in the list."""
+
+    block: dist.Block
+    place: Operation
+    times: Expr = ONE
+    after: tuple[int, ...] = ()
+    takes: tuple[Flow, ...] = ()
+    implied: bool = True  # that one value goes to one argument says as much as `takes`
+    carries: tuple[Flow, ...] = ()
+
+
+_Given = tuple[int, str, bool]
+"""Where a value of the network comes from: the place of a section (-1: the whole plan is given it), a buffer, and whether it is alone."""
+
+
+def verify_sections(findings: Findings, plan: PortablePlanIR, lineage: Lineage, planned: Mapping[str, Task], homes: Homes) -> None:
+    """Refuse sections that are not the calls of the network (R17), and work that is not equal over all runs (R19)."""
+    expected = _Calls(findings, lineage, homes).expected()
+    places = {task.symbol: place for place, task in enumerate(plan.tasks)}
+    if len(plan.sections) != len(expected):
+        where = [*plan.sections, *plan.tasks][:1]
+        message = f"the plan has {len(plan.sections)} sections, and its source runs {len(expected)}"
+        findings.refuse("R17", where[0] if where else plan.module, message)
+    for section, wanted in zip(plan.sections, expected, strict=False):
+        of = {places[planned[name].symbol] for task in wanted.block.tasks if (name := lineage.origin(wanted.block, task.label)) in planned}
+        _Pair(findings, section, wanted, plan.sections).verify(of)
+    _total(findings, plan, lineage)
+
+
+class _Calls:
+    """The sections that a source asks for."""
+
+    def __init__(self, findings: Findings, lineage: Lineage, homes: Homes) -> None:
+        self.findings = findings
+        self.lineage = lineage
+        self.homes = homes
+        self.blocks = {block.symbol: block for block in lineage.blocks}
+        self.found: list[_Expected] = []
+
+    def expected(self) -> list[_Expected]:
+        network = self.lineage.network
+        if network is None:
+            with_tasks = [block for block in self.lineage.blocks if block.tasks]
+            return [_Expected(block, block.operation) for block in with_tasks] if self.lineage.several else []
+        values: dict[Value, _Given] = dict.fromkeys(network.arguments, (-1, "", True))
+        for call in calls(network):
+            values.update(zip(call.results, self._call(call, [values[value] for value in call.operands]), strict=False))
+        return self.found
+
+    def _call(self, call: Operation, operands: list[_Given]) -> list[_Given]:
+        given = operands
+        first = len(self.found)
+        for name in callees(call):
+            block = self.blocks[name]
+            homes = self.homes.get(name, {})
+            if not block.tasks:
+                if block.returned != block.arguments:
+                    message = f"nothing of @{name} is planned, and it does not return what it takes, in the same order"
+                    self.findings.refuse("R17", block, message)
+                continue
+            pairs = [(one, homes.get(value, "")) for one, value in zip(given, block.arguments, strict=False)]
+            self.found.append(
+                _Expected(
+                    block,
+                    call,
+                    times_of(call),
+                    tuple(dict.fromkeys(place for place, _, _ in given if place >= 0)),
+                    tuple((buffer, target) for (place, buffer, _), target in pairs if place >= 0),
+                    len(given) == 1 and given[0][2],
+                )
+            )
+            given = [(len(self.found) - 1, homes.get(value, ""), len(block.returned) == 1) for value in block.returned]
+        if "times" in call.properties and len(self.found) > first:
+            begin = self.found[first]
+            homes = self.homes.get(begin.block.symbol, {})
+            back = [(buffer, homes.get(value, "")) for (_, buffer, _), value in zip(given, begin.block.arguments, strict=False)]
+            begin.carries = tuple(flow for flow in back if flow[0] != flow[1])
+        return given
+
+
+class _Pair:
+    """A section and the one that it must be."""
+
+    def __init__(self, findings: Findings, section: Section, wanted: _Expected, sections: Sequence[Section]) -> None:
+        self.findings = findings
+        self.section = section
+        self.wanted = wanted
+        self.sections = sections
+        self.there = note("what it runs", wanted.place.span)
+
+    def verify(self, places: set[int]) -> None:
+        """Refuse a section with other tasks than those of the block, which stand at the places; other times, or another order."""
+        section, wanted, name = self.section, self.wanted, self.section.symbol
+        if set(section.extent) != places:
+            self._refuse(f"@{name} does not run the tasks of '{wanted.block.symbol}', and no others")
+        self.findings.equal("R17", section, f"how often @{name} runs", section.times, wanted.times, self.there)
+        after = [self.sections[place].symbol for place in wanted.after if place < len(self.sections)]
+        self._same("is after", section.after, after)
+        if section.takes or not wanted.implied:
+            self._same("takes", _texts(section.takes), _texts(wanted.takes))
+        self._same("carries", _texts(section.carries), _texts(wanted.carries))
+
+    def _same(self, verb: str, found: Sequence[str], expected: Sequence[str]) -> None:
+        if sorted(found) != sorted(expected):
+            ours, theirs = (", ".join(sorted(names)) or "nothing" for names in (found, expected))
+            self._refuse(f"@{self.section.symbol} {verb} {ours}; expected {theirs}")
+
+    def _refuse(self, message: str) -> None:
+        self.findings.refuse("R17", self.section, message, self.there)
+
+
+def _texts(flows: Iterable[Flow]) -> list[str]:
+    return [f"@{one} -> @{other}" for one, other in flows]
+
+
+def _total(findings: Findings, plan: PortablePlanIR, lineage: Lineage) -> None:
+    """The sum over all tasks and all their runs."""
+    if not plan.sections and lineage.network is None:
+        return  # the total of R3 is that
+    often = [ZERO] * len(plan.tasks)
+    for section in plan.sections:
+        for place in section.extent:
+            if place < len(often):
+                often[place] += section.times
+    found = _sum((task.work, times) for task, times in zip(plan.tasks, often, strict=True))
+    wanted = _sum((task.work, lineage.runs(block)) for block in lineage.blocks for task in block.tasks)
+    findings.components("R19", plan.tasks[0] if plan.tasks else plan.module, "total work", "of all runs of all tasks", found, wanted)
+
+
+def _sum(each: Iterable[tuple[Work, Expr]]) -> Work:
+    """All work together; the same work that is done as often is multiplied before it is added."""
+    parts = [[count * times * value for value in work.components] for (work, times), count in Counter(each).items()]
+    return Work(*(total(part[index] for part in parts) for index in range(len(Work.names()))))
