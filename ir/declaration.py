@@ -196,6 +196,16 @@ class OperationDeclaration:
         return self.operation.span
 
     @property
+    def operands(self) -> list[Value]:
+        """What the operation reads."""
+        return self.operation.operands
+
+    @property
+    def results(self) -> list[Value]:
+        """What the operation gives."""
+        return self.operation.results
+
+    @property
     def dialect(self) -> str:
         return self.name.partition(".")[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import example, gate, labels, line_of, read, replaced, run, shown
 
-from bpir.dialects.bind import DEPLOYMENT, STRATEGY, WORKLOAD
+from bpir.dialects.bind import DEPLOYMENT, STRATEGY, WORKLOAD, Strategy, Workload
 from bpir.ir.printer import print_module
 from bpir.passes.base import options
 from bpir.passes.bind_queue import BindReferenceQueueTargetPass
@@ -52,7 +52,7 @@ def accepted(source: str, target: str) -> None:
 
 
 def test_what_the_verifiers_let_differ_are_the_options_of_the_passes() -> None:
-    fields = {"bind.workload": WORKLOAD, "bind.strategy": STRATEGY}
+    fields = {Workload: WORKLOAD, Strategy: STRATEGY}
     for pass_, overridable in (
         (DistributeTransformerInferencePass, distribution.OPTIONS),
         (DistributeTransformerTrainingPass, training.OPTIONS),

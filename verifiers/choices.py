@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TypeVar
 
-from bpir.dialects.bind import as_expr
-from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.plan import symbol_of, text_of
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.dialects.bind import Binding, Strategy, Workload, as_expr
+from bpir.dialects.dist.tasks import Block
+from bpir.dialects.levels import DistributedTaskIR, ModuleIR
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr
-from bpir.ir.operation import Operation, top_level
 from bpir.verifiers.claims import Statement
+from bpir.verifiers.inputs import binding_key
 from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rules import Findings
 
+_B = TypeVar("_B", bound=Binding)
+Options = Mapping[type[Binding], Collection[str]]
+"""The fields of each kind of binding that are options of a pass, and may be overridden."""
+
 
 def verify_choice(
-    findings: Findings, rule: str, source: Operation, target: Operation, block: Operation, kind: str, options: Mapping[str, Collection[str]]
+    findings: Findings, rule: str, source: ModuleIR, target: ModuleIR, block: Block, kind: str, options: Options
 ) -> dict[str, Collection[str]]:
     """Refuse a block that is derived under a workload of another kind.
 
@@ -30,24 +35,27 @@ def verify_choice(
         the source is one of them where the source has none.
     """
     overridable: dict[str, Collection[str]] = {}
-    for what, fields in options.items():
-        written = candidates(source, what, kind)
-        reference = block.properties.get(what.partition(".")[2])
-        for operation in top_level(target):
-            if operation.name != what or not isinstance(reference, SymbolRefAttr) or symbol_of(operation) != reference.root:
+    chosen: tuple[tuple[type[Binding], str], ...] = ((Workload, block.workload), (Strategy, block.strategy))
+    for what, reference in chosen:
+        written = [binding.symbol for binding in candidates(source, what, kind)]
+        for binding in target.each(what):
+            if binding.symbol != reference:
                 continue
-            if text_of(operation, "kind") not in ("", kind):
-                where = note("it stands here", operation.span)
-                message = f"the workload @{reference.root} is of the kind {text_of(operation, 'kind')}, expected {kind}"
-                findings.refuse(rule, block, message, where)
-            elif not written or reference.root in map(symbol_of, written):
-                overridable[f"{what} @{reference.root}"] = fields
+            if _kind(binding) not in ("", kind):
+                where = note("it stands here", binding.span)
+                findings.refuse(rule, block, f"the workload @{reference} is of the kind {_kind(binding)}, expected {kind}", where)
+            elif not written or reference in written:
+                overridable[binding_key(binding)] = options[what]
     return overridable
 
 
-def candidates(module: Operation, what: str, kind: str) -> list[Operation]:
+def candidates(ir: ModuleIR, what: type[_B], kind: str) -> list[_B]:
     """The bindings of a module that a derivation may be under: workloads of its kind, every strategy."""
-    return [o for o in top_level(module) if o.name == what and text_of(o, "kind") in ("", kind)]
+    return [binding for binding in ir.each(what) if _kind(binding) in ("", kind)]
+
+
+def _kind(binding: Binding) -> str:
+    return binding.kind if isinstance(binding, Workload) else ""
 
 
 _MESH = ("pipeline", "data", TENSOR)
@@ -55,12 +63,10 @@ _MESH = ("pipeline", "data", TENSOR)
 
 
 def verify_mesh(
-    findings: Findings, rule: str, target: Operation, block: Operation, strategy: Mapping[str, Attribute] | None
+    findings: Findings, rule: str, target: DistributedTaskIR, block: Block, strategy: Mapping[str, Attribute] | None
 ) -> dict[str, Expr] | None:
     """The mesh of a block: the axes of the strategy, of which those of size 1 may be left out; None if it is refused."""
-    reference = block.properties.get("mesh")
-    meshes = [o for o in top_level(target) if o.name == "dist.mesh"]
-    mesh = next((o for o in meshes if isinstance(reference, SymbolRefAttr) and symbol_of(o) == reference.root), None)
+    mesh = target.mesh_of(block)
     if mesh is None:
         findings.refuse(rule, block, "the block names no dist.mesh of the module")
         return None
@@ -68,7 +74,7 @@ def verify_mesh(
     if sizes[TENSOR] is None:
         findings.refuse(rule, mesh, f"the mesh is not that of the strategy: the strategy does not say '{TENSOR}'")
         return None
-    found = dict(mesh_entries(mesh.properties.get("axes")))
+    found = mesh.axes
     wanted = {name: size for name, size in sizes.items() if size is not None and size is not ONE}
     message = "the mesh is not that of the strategy"
     help = note("expected <[" + ", ".join(f'"{name}"={size.text}' for name, size in wanted.items()) + "]>")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from bpir.dialects.bp import bindings_of, relations_of, symbol_table
+from bpir.dialects.bp import Assume, Bind, Symbols, symbol_table
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.syntax import strings
 from bpir.ir.verdict import Verdict
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.rules import Findings
 
 _SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
-Said = dict[Relation, Operation]
+Said = dict[Relation, Symbols | Assume]
 """Relations, each with the first operation that says it."""
 
 
@@ -37,15 +36,14 @@ def verify_declared(findings: Findings, rule: str, source: Operation, target: Op
         _relations(findings, rule, source, target, set(assumable))
 
 
-def _declares(module: Operation, name: str) -> Operation | None:
-    named = (o for o in top_level(module) if o.name == "bp.symbols" and name in strings(o.properties.get("symbols")))
-    return next(named, None)
+def _declares(module: Operation, name: str) -> Symbols | None:
+    return next((declared for declared in Symbols.each(top_level(module)) if name in declared.symbols), None)
 
 
 def _numbers(findings: Findings, rule: str, source: Operation, target: Operation) -> None:
     """The numbers that symbols are bound to are those of the source."""
     ours, theirs = (
-        {name: (number, o) for o in top_level(module) if o.name == "bp.bind" for name, number in bindings_of(o).items()}
+        {name: (number, bound) for bound in Bind.each(top_level(module)) for name, number in bound.bindings.items()}
         for module in (target, source)
     )
     for name, (number, place) in theirs.items():
@@ -62,33 +60,32 @@ def _numbers(findings: Findings, rule: str, source: Operation, target: Operation
 def _relations(findings: Findings, rule: str, source: Operation, target: Operation, assumable: Collection[Relation]) -> None:
     """Declarations prove each other; what is assumed besides them, the other module or the derivation says."""
     numbers = dict(symbol_table(source).bindings)
-    declared, assumed = ({what: _said(module, f"bp.{what}") for what in ("symbols", "assume")} for module in (source, target))
-    for relation, place, verdict in _unproved(assumed["symbols"], declared["symbols"], numbers):
+    declared, assumed = ({what: _said(module, what) for what in (Symbols, Assume)} for module in (source, target))
+    for relation, place, verdict in _unproved(assumed[Symbols], declared[Symbols], numbers):
         message = f"the relation '{relation.text}' does not follow from those of the source"
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
-    for relation, place, verdict in _unproved(declared["symbols"], assumed["symbols"], numbers):
+    for relation, place, verdict in _unproved(declared[Symbols], assumed[Symbols], numbers):
         message = f"the relation '{relation.text}' of the source does not follow from those of the target"
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
-    known = {**declared["symbols"], **declared["assume"]}
-    for relation, place, verdict in _unproved(assumed["assume"], (*known, *assumable), numbers):
+    known = {**declared[Symbols], **declared[Assume]}
+    for relation, place, verdict in _unproved(assumed[Assume], (*known, *assumable), numbers):
         message = f"the derivation has no reason to assume '{relation.text}'"
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
-    kept = {**assumed["symbols"], **assumed["assume"]}
-    for relation, place, verdict in _unproved(declared["assume"], kept, numbers):
+    kept = {**assumed[Symbols], **assumed[Assume]}
+    for relation, place, verdict in _unproved(declared[Assume], kept, numbers):
         message = f"the assumption '{relation.text}' of the source is missing in the target"
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
 
 
-def _said(module: Operation, kind: str) -> Said:
+def _said(module: Operation, kind: type[Symbols | Assume]) -> Said:
     found: Said = {}
-    for operation in top_level(module):
-        if operation.name == kind:
-            for relation in relations_of(operation):
-                found.setdefault(relation, operation)
+    for operation in kind.each(top_level(module)):
+        for relation in operation.relations:
+            found.setdefault(relation, operation)
     return found
 
 
-def _unproved(claimed: Said, given: Collection[Relation], numbers: dict[str, int]) -> Iterator[tuple[Relation, Operation, Verdict]]:
+def _unproved(claimed: Said, given: Collection[Relation], numbers: dict[str, int]) -> Iterator[tuple[Relation, Symbols | Assume, Verdict]]:
     """The relations that are neither among the given ones nor follow from them."""
     stated = set(given)
     facts: Facts | None = None

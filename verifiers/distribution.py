@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from bpir.dialects.bind import as_expr
+from bpir.dialects.bind import Strategy, Workload, as_expr
 from bpir.dialects.bp import TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
+from bpir.dialects.model.structure import Return
 from bpir.dialects.network import blocks, called
-from bpir.dialects.plan import expr_of, symbol_of
-from bpir.ir.attributes import SymbolRefAttr
-from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation, Value, top_level
+from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.syntax import strings
 from bpir.ir.verdict import Answer
-from bpir.verifiers.choices import verify_choice, verify_mesh
+from bpir.verifiers.choices import Options, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
-from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
@@ -30,9 +29,9 @@ from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
 from bpir.verifiers.workload import Phase, UnreadableWorkload, behind_last_token, inference_phase, with_visible
 
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "bind.workload": ("phase", "batch", "context", "query", "prefix", "causal", "head"),
-    "bind.strategy": ("tensor",),
+OPTIONS: Options = {
+    Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
+    Strategy: ("tensor",),
 }
 """The fields of bindings that are options of the pass, and may be overridden."""
 
@@ -52,6 +51,7 @@ class Distribution:
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
         self.target = target
+        self.distributed = DistributedTaskIR(target)
         declared, derived = symbol_table(source), symbol_table(target)
         self.findings = Findings(
             "distribute-inference",
@@ -66,11 +66,9 @@ class Distribution:
         models = called(self.source)
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
-        seen: dict[str, Operation] = {}
-        for block in top_level(self.target):
-            if block.name != "dist.block":
-                continue
-            name = dist.text_of(block, "source")
+        seen: dict[str, dist.Block] = {}
+        for block in self.distributed.blocks:
+            name = block.source
             if name not in models:
                 what = "which the network does not call" if name in blocks(self.source) else "which is no block of the model"
                 self.findings.refuse("R12", block, f"the block comes from '{name}', {what}")
@@ -79,25 +77,25 @@ class Distribution:
                 first = note("the first is here", seen[name].span)
                 self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
             seen[name] = block
-            overridable |= verify_choice(self.findings, "R9", self.source, self.target, block, "inference", OPTIONS)
+            overridable |= verify_choice(self.findings, "R9", ModuleIR(self.source), self.distributed, block, "inference", OPTIONS)
             assumable |= self._block(models[name], block, list(models.values()))
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
         verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
-        used = {block.properties.get("mesh") for block in top_level(self.target) if block.name == "dist.block"}
-        for mesh in top_level(self.target):
-            if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
-                self.findings.refuse("R10", mesh, f"no block is on the mesh @{symbol_of(mesh)}")
+        used = {block.mesh for block in self.distributed.blocks}
+        for mesh in self.distributed.meshes:
+            if mesh.symbol not in used:
+                self.findings.refuse("R10", mesh, f"no block is on the mesh @{mesh.symbol}")
         verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
-    def _block(self, model: Operation, block: Operation, models: list[Operation]) -> set[Relation]:
+    def _block(self, model: Operation, block: dist.Block, models: list[Operation]) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
-        workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
-        strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
+        workload = fields_named(self.distributed.workloads, block.workload)
+        strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = verify_mesh(self.findings, "R10", self.target, block, strategy)
+        mesh = verify_mesh(self.findings, "R10", self.distributed, block, strategy)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
         placed = self._placement(models, degree if parallel and degree is not None else ONE)
         if placed is None:
@@ -144,7 +142,7 @@ class Distribution:
             )
         return allowed
 
-    def _sizes(self, block: Operation, phase: Phase) -> set[Relation]:
+    def _sizes(self, block: dist.Block, phase: Phase) -> set[Relation]:
         """What the workload needs of its sizes must hold; it may be assumed."""
         for relation in phase.needs:
             sign = "=" if relation.kind == "equal" else ">"
@@ -167,7 +165,7 @@ class _BlockCheck:
         self,
         findings: Findings,
         model: Operation,
-        block: Operation,
+        block: dist.Block,
         phase: Phase,
         last: Collection[Value],
         placed: Placed,
@@ -182,36 +180,40 @@ class _BlockCheck:
         self.last = last  # what depends on the last token alone
         self.mesh = mesh
         self.images: dict[Value, Value] = {}
-        self.tasks: dict[str, list[Operation]] = {}
-        self.claimed: set[Operation] = set()
+        self.tasks: dict[str, list[dist.Task | dist.State]] = {}
+        self.claimed: set[dist.Task | dist.State] = set()
         self.misshapen: set[Value] = set()  # refused, and no work rule can read them
         self.reduced: list[TensorType] = []
         self.whole = True
-        self.readers: dict[Value, list[Operation]] = {}
+        self.readers: dict[Value, list[dist.Task | dist.Return]] = {}
         self.visible: dict[tuple[Value, ...], list[Value | None]] = {}  # what a cache gives, by the new K and V of the model
 
     def run(self, whole: bool) -> None:
         """Judge every task; `whole` asks for whole work, which follows from whole shards."""
         self.whole = whole
-        for task in self.block.body:
-            if task.name != "dist.return":
-                self.tasks.setdefault(dist.text_of(task, "source"), []).append(task)
-            for value in task.operands:
-                self.readers.setdefault(value, []).append(task)
+        for operation in self.block.operation.body:
+            task = dist.Task.of(operation)
+            made = task or dist.State.of(operation)
+            if made is not None:
+                self.tasks.setdefault(made.source, []).append(made)
+            reader = task or dist.Return.of(operation)
+            if reader is not None:
+                for value in operation.operands:
+                    self.readers.setdefault(value, []).append(reader)
         self._arguments()
         for operation in self.model.body:
-            if operation.name == "model.return":
-                self._operands(self.block.body[-1], operation.operands)
+            if Return.of(operation) is not None:
+                self._operands(self.block.ending, operation.operands)
             elif isinstance(operation.declaration, ModelOperation):
                 self._operation(operation, operation.declaration)
-        for tasks in self.tasks.values():
-            for task in tasks:
-                if task not in self.claimed:
-                    self._unclaimed(task)
+        for of_layer in self.tasks.values():
+            for made in of_layer:
+                if made not in self.claimed:
+                    self._unclaimed(made)
 
     def _arguments(self) -> None:
         ours = self.model.regions[0].blocks[0].arguments
-        theirs = self.block.regions[0].blocks[0].arguments
+        theirs = self.block.arguments
         if len(ours) != len(theirs):
             self.findings.refuse("R3", self.block, f"the block has {len(theirs)} arguments, its source {len(ours)}")
         for source, image in zip(ours, theirs, strict=False):
@@ -261,9 +263,9 @@ class _BlockCheck:
             if image is not None:
                 self.images[value] = image
 
-    def _claim(self, operation: Operation, layer: str, kind: str) -> Operation | None:
+    def _claim(self, operation: Operation, layer: str, kind: str) -> dist.Compute | None:
         """The one compute task of the kind that comes from the layer."""
-        found = [t for t in self.tasks.get(layer, []) if t.name == "dist.compute" and dist.kind_of(t) == kind]
+        found = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.Compute) and t.kind == kind]
         if not found:
             self.findings.refuse("R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span))
             return None
@@ -271,19 +273,19 @@ class _BlockCheck:
         self._named(found[0], f".{self.phase.name}", [layer] if operation.name == f"model.{kind}" else _beside(operation, kind))
         return found[0]
 
-    def _named(self, task: Operation, suffix: str, layers: Iterable[str]) -> None:
+    def _named(self, task: dist.Task | dist.State, suffix: str, layers: Iterable[str]) -> None:
         """A task or a state is called after its layer: another name would be read as that of another layer."""
         names = [layer + suffix for layer in layers]
-        stem, _, number = dist.name_of(task).removesuffix(suffix).rpartition(".")
+        stem, _, number = task.label.removesuffix(suffix).rpartition(".")
         numbered = number.isdecimal() and stem + suffix in names[1:]  # beside the layer, where that name is taken too
-        if dist.name_of(task) not in names and not numbered:
+        if task.label not in names and not numbered:
             wanted = " or ".join(f"'{name}'" for name in dict.fromkeys(names))
-            source = dist.text_of(task, "source")
-            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' is not called after '{source}': expected {wanted}")
+            source = task.source
+            self.findings.refuse("R1", task, f"'{task.label}' is not called after '{source}': expected {wanted}")
 
     def _task(
         self,
-        task: Operation,
+        task: dist.Task,
         operation: Operation,
         rule: ModelOperation,
         operands: list[Value | None],
@@ -301,31 +303,29 @@ class _BlockCheck:
             self._type(task, value, type)
         self._phase(task, effect)
         try:
-            local = dist.local(task, operation, self.mesh)
+            local = dist.local(task.operation, operation, self.mesh)
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
-            self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), rule.weights(local))
-            if task.properties.get("tied") is not operation.properties.get("tied"):
+            self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
+            if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
                 self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
-            self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), rule.matmul_operations(local))
+            self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
 
-    def _work(self, task: Operation, expected: Work) -> None:
+    def _work(self, task: dist.Task, expected: Work) -> None:
         if self.whole:
-            self.findings.whole("R13", task, dist.name_of(task), expected)
-        found = dist.work_of(task)
-        if found is not None:
-            self.findings.components("R6", task, "work", f"of '{dist.name_of(task)}'", found, expected)
+            self.findings.whole("R13", task, task.label, expected)
+        self.findings.components("R6", task, "work", f"of '{task.label}'", task.work, expected)
 
-    def _phase(self, task: Operation, effect: str) -> None:
-        if dist.text_of(task, "phase") != self.phase.name:
-            self.findings.refuse("R8", task, f"the phase is '{dist.text_of(task, 'phase')}', the workload's is '{self.phase.name}'")
-        if strings(task.properties.get("effects")) != ((effect,) if effect else ()):
+    def _phase(self, task: dist.Task, effect: str) -> None:
+        if task.phase != self.phase.name:
+            self.findings.refuse("R8", task, f"the phase is '{task.phase}', the workload's is '{self.phase.name}'")
+        if task.effects != ((effect,) if effect else ()):
             self.findings.refuse("R8", task, f"the effects on the KV cache must be [{effect}]")
 
-    def _images(self, task: Operation, operands: list[Value | None]) -> None:
+    def _images(self, task: dist.Task | dist.Return, operands: list[Value | None]) -> None:
         if len(task.operands) != len(operands):
             self.findings.refuse("R3", task, f"'{task.name}' has {len(task.operands)} operands, expected {len(operands)}")
             return
@@ -333,14 +333,14 @@ class _BlockCheck:
             if expected is not None and found is not expected:
                 self.findings.refuse("R3", task, f"operand {index} is not the image of what the source operation reads")
 
-    def _operands(self, task: Operation, sources: list[Value]) -> None:
+    def _operands(self, task: dist.Return, sources: list[Value]) -> None:
         self._images(task, [self.images.get(v) for v in sources])
 
     def _shape(self, value: Value, expected: TensorType) -> None:
         if not isinstance(value.type, TensorType) or len(value.type.dims) != len(expected.dims):
             self.misshapen.add(value)
 
-    def _type(self, task: Operation, value: Value, expected: TensorType) -> None:
+    def _type(self, task: Place, value: Value, expected: TensorType) -> None:
         self._shape(value, expected)
         self.findings.same_type("R4", task, "the size or shard of a value is wrong", value, expected)
 
@@ -349,17 +349,17 @@ class _BlockCheck:
     def _reduced(self, operation: Operation, value: Value) -> Value | None:
         """The sum of a partial value: what its one collective gives."""
         readers = self.readers.get(value, [])
-        collectives = [t for t in readers if isinstance(t.declaration, dist.Collective) and t.declaration.reduces]
+        collectives = [t for t in readers if isinstance(t, dist.Collective) and t.reduces]
         if not collectives or len(readers) != len(collectives):
             self.findings.refuse(
                 "R5",
-                value.owner if isinstance(value.owner, Operation) else self.block,
+                value.producer if value.producer is not None else self.block,
                 f"the partial sum of '{layer_of(operation)}' is not reduced: expected a dist.all_reduce, and no other reader",
             )
         if not collectives:
             return None
         task = collectives[0]
-        layer, claimed = layer_of(operation), dist.text_of(task, "source")
+        layer, claimed = layer_of(operation), task.source
         if claimed != layer:
             self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
@@ -369,7 +369,7 @@ class _BlockCheck:
         self._type(task, task.results[0], expected)
         self._phase(task, "")
         try:
-            self._work(task, dist.collective_work(task, self.mesh))
+            self._work(task, dist.collective_work(task.operation, self.mesh))
         except DiagnosticError as wrong:
             self.findings.refuse("R5", task, wrong.diagnostics[0].message)
         return task.results[0]
@@ -382,11 +382,11 @@ class _BlockCheck:
             self.claimed.update(self.tasks.get(layer, []))
             return [None, None]
         self.visible[new] = [None, None]
-        states = [t for t in self.tasks.get(layer, []) if t.name == "dist.state"]
+        states = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.State)]
         cache = [self._cached(v) for v in operands if v is not None]
         if len(states) != 1 or len(states[0].results) != 2:
             self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
-            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or dist.kind_of(t) == "kv_append")
+            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or _appends(t))
             return [None, None]
         self.claimed.add(states[0])
         self._named(states[0], "", _beside(operation, "kv_cache"))
@@ -407,12 +407,12 @@ class _BlockCheck:
         assert isinstance(type, TensorType)
         return TensorType((type.dims[0], self.phase.context, *type.dims[2:]), type.axes, type.element, ())
 
-    def _unclaimed(self, task: Operation) -> None:
-        name, source = dist.name_of(task), dist.text_of(task, "source")
+    def _unclaimed(self, task: dist.Task | dist.State) -> None:
+        name, source = task.label, task.source
         layers = {layer_of(o): o for o in self.model.body}
         if source not in layers or not source:
             self.findings.refuse("R1", task, f"the task '{name}' comes from '{source}', which is no operation of the model")
-        elif isinstance(task.declaration, dist.Collective):
+        elif isinstance(task, dist.Collective):
             self.findings.refuse("R5", task, f"the collective '{name}' reduces nothing that '{source}' leaves as a partial sum")
         else:
             self.findings.refuse(
@@ -429,13 +429,16 @@ def _beside(operation: Operation, kind: str) -> tuple[str, str]:
 
 
 def _appended(operation: Operation) -> bool:
-    owner = operation.operands[1].owner
-    return isinstance(owner, Operation) and owner.name == "model.kv_append"
+    return KvAppend.of(operation.operands[1].producer) is not None
+
+
+def _appends(task: dist.Task | dist.State) -> bool:
+    return isinstance(task, dist.Task) and isinstance(task.rule, KvAppend)
 
 
 def _cached(operation: Operation) -> bool:
     """Whether an attention reads a cache: what a `kv_append` gives, or its own tokens; another input's tokens are all visible."""
-    if _appended(operation) or "context" in operation.properties:
+    if _appended(operation) or ModelOperation(operation).says(ModelOperation.context):
         return True
     query, key = operation.operands[:2]
     if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bpir.dialects.bind import Binding, Deployment, Target, field_text, fields_of
-from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.dialects.bind import Binding, Deployment, Target, field_text
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
@@ -101,10 +100,6 @@ def _overridden(before: Binding | None, now: Binding) -> Iterator[str]:
         yield from (f"{field} = {field_text(value)}" for field, value in _changed(before, now))
 
 
-def binding_of(module: Operation, kind: str, reference: Attribute | None) -> Mapping[str, Attribute] | None:
+def fields_named(bindings: Iterable[Binding], name: str) -> Mapping[str, Attribute] | None:
     """The fields of the binding that a derived operation names; None if there is no such binding."""
-    if isinstance(reference, SymbolRefAttr):
-        for operation in top_level(module):
-            if operation.name == kind and symbol_of(operation) == reference.root:
-                return fields_of(operation)
-    return None
+    return next((binding.fields for binding in bindings if binding.symbol == name), None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from bpir.dialects.dist.placement import groups_of
+from bpir.dialects.levels import DistributedTaskIR
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.typing_rule import Placed, axes_of, could_be_placed, returned_axes, wrong_placement
 
@@ -25,12 +25,13 @@ def verify_placement(
         degree: of tensor parallelism; 1 if there is one rank.
         between: the axes that the strategy shards between tensor-parallel regions.
     """
-    written = [o for o in top_level(target) if o.name == "dist.placement"]
+    distributed = DistributedTaskIR(target)
+    written = distributed.placements
     if len(written) > 1:
         findings.refuse(rule, written[1], "the module has a second dist.placement", note("the first is here", written[0].span))
         return None
-    where = written[0] if written else next((o for o in top_level(target) if o.name == "dist.block"), None)
-    groups = groups_of(written[0]) if written else []
+    where = written[0] if written else next(iter(distributed.blocks), None)
+    groups = written[0].groups if written else ()
     for group in groups:
         if group.mesh_axis != TENSOR or degree is ONE:
             findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from bpir.dialects.bp import SymbolTable, bindings_of, expressions_in, relations_of, symbol_table, undeclared_symbol
+from bpir.dialects.bp import Assume, Bind, Symbols, SymbolTable, expressions_in, symbol_table, undeclared_symbol
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
 from bpir.ir.dialect import dialect_of
 from bpir.ir.expression import ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
-from bpir.ir.syntax import strings
 from bpir.verifiers.properties import Said
 
 
@@ -40,13 +39,14 @@ def undeclared(module: Operation, operations: Sequence[Operation], properties: I
     used.update({value.type for operation in own for value in operation.results})
     used.update(attribute for o in own if o.attributes or o.regions for attribute in _outside(o))
     faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
-    for operation in own if faulty else [o for o in own if o.name == "bp.bind"]:
+    for operation in own if faulty else [o for o in own if Bind.of(o) is not None]:
         unknown: dict[str, None] = {}
         for attribute in (*operation.properties.values(), *_outside(operation)):
             if attribute in faulty:
                 unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
-        if operation.name == "bp.bind":
-            unknown.update(dict.fromkeys(n for n in bindings_of(operation) if n not in declared))
+        bound = Bind.of(operation)
+        if bound is not None:
+            unknown.update(dict.fromkeys(name for name in bound.bindings if name not in declared))
         for name in [name for name in unknown if name not in shown]:  # where it stands first: what follows says it again
             shown.add(name)
             found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
@@ -76,10 +76,10 @@ def _declared_once(module: Operation) -> Iterable[Diagnostic]:
     """Each symbol is declared in one place, and bound in one place."""
     first: dict[tuple[str, str], Operation] = {}
     for operation in top_level(module):
-        if operation.name == "bp.symbols":
-            verb, rule, names = "declared", "bp.R2", strings(operation.properties.get("symbols"))
-        elif operation.name == "bp.bind":
-            verb, rule, names = "bound", "bp.R3", tuple(bindings_of(operation))
+        if (declared := Symbols.of(operation)) is not None:
+            verb, rule, names = "declared", "bp.R2", declared.symbols
+        elif (bound := Bind.of(operation)) is not None:
+            verb, rule, names = "bound", "bp.R3", tuple(bound.bindings)
         else:
             continue
         for name in names:
@@ -91,19 +91,19 @@ def _declared_once(module: Operation) -> Iterable[Diagnostic]:
 def _relations(module: Operation) -> Iterable[Diagnostic]:
     table = symbol_table(module)
     broken = table.facts.violations()
-    for operation in top_level(module):
-        if operation.name in ("bp.symbols", "bp.assume"):
-            for relation in relations_of(operation):
-                if relation in broken:
-                    names = sorted({*relation.left.symbols, *relation.right.symbols})
-                    numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
-                    where = f" for {numbers}" if numbers else ""
-                    yield error(f"the relation '{relation.text}' {_fault(relation, table)}{where} [bp.R4]", operation.span)
+    said = [found for o in top_level(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
+    for operation in said:
+        for relation in operation.relations:
+            if relation in broken:
+                names = sorted({*relation.left.symbols, *relation.right.symbols})
+                numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
+                where = f" for {numbers}" if numbers else ""
+                yield error(f"the relation '{relation.text}' {_fault(relation, table)}{where} [bp.R4]", operation.span)
     if broken:
         return
     answer = table.facts.satisfied
     if answer.witness is None:
-        own = [o for o in top_level(module) if o.name in ("bp.symbols", "bp.assume") and set(answer.relations) & set(relations_of(o))]
+        own = [operation for operation in said if set(answer.relations) & set(operation.relations)]
         yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
 
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from bpir.dialects.bind import STRATEGY, as_expr, as_word
+from bpir.dialects.bind import STRATEGY, Strategy, Workload, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
-from bpir.dialects.plan import symbol_of
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
-from bpir.verifiers.choices import candidates, verify_choice, verify_mesh
+from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
-from bpir.verifiers.inputs import binding_of, verify_kept
+from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.placed_axes import TENSOR, verify_placement
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
@@ -31,7 +31,7 @@ from bpir.verifiers.training_model import training_model
 from bpir.verifiers.typing_rule import Placed, largest_placement, symbol_name
 from bpir.verifiers.workload import UnreadableWorkload, token_axis, training_sizes
 
-OPTIONS: Mapping[str, tuple[str, ...]] = {"bind.workload": ("batch", "context"), "bind.strategy": tuple(f.name for f in STRATEGY)}
+OPTIONS: Options = {Workload: ("batch", "context"), Strategy: tuple(f.name for f in STRATEGY)}
 """The fields of bindings that are options of the pass, and may be overridden."""
 
 
@@ -51,6 +51,7 @@ class Training:
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
         self.target = target
+        self.model, self.distributed = ModelIR(self.source), DistributedTaskIR(target)
         declared, derived = symbol_table(source), symbol_table(target)
         self.findings = Findings(
             "distribute-training",
@@ -65,17 +66,13 @@ class Training:
 
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
-        models = {symbol_of(o): o for o in top_level(self.source) if o.name == "model.block"}
+        models = {block.symbol: block.operation for block in self.model.blocks}
         self.models = list(models.values())
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
-        seen: dict[str, Operation] = {}
-        used: set[Attribute | None] = set()
-        for block in top_level(self.target):
-            if block.name != "dist.block":
-                continue
-            used.add(block.properties.get("mesh"))
-            name = dist.text_of(block, "source")
+        seen: dict[str, dist.Block] = {}
+        for block in self.distributed.blocks:
+            name = block.source
             if name not in models:
                 self.findings.refuse("R16", block, f"the block comes from '{name}', which is no block of the model")
                 continue
@@ -83,22 +80,23 @@ class Training:
                 self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
                 continue
             seen[name] = block
-            overridable |= verify_choice(self.findings, "R15", self.source, self.target, block, "training", OPTIONS)
+            overridable |= verify_choice(self.findings, "R15", self.model, self.distributed, block, "training", OPTIONS)
             assumable |= self._block(models[name], block)
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
-        for mesh in top_level(self.target):
-            if mesh.name == "dist.mesh" and SymbolRefAttr((symbol_of(mesh),)) not in used:
-                self.findings.refuse("R15", mesh, f"no block is on the mesh @{symbol_of(mesh)}")
+        used = {block.mesh for block in self.distributed.blocks}
+        for mesh in self.distributed.meshes:
+            if mesh.symbol not in used:
+                self.findings.refuse("R15", mesh, f"no block is on the mesh @{mesh.symbol}")
         verify_kept(self.findings, "R15", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
-    def _block(self, model: Operation, block: Operation) -> set[Relation]:
+    def _block(self, model: Operation, block: dist.Block) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
-        strategy = binding_of(self.target, "bind.strategy", block.properties.get("strategy"))
+        strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
-        mesh = verify_mesh(self.findings, "R15", self.target, block, strategy)
+        mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)
         if strategy is None or degree is None or mesh is None:
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
@@ -108,13 +106,13 @@ class Training:
             return set()
         choices = _choices(strategy, degree, parallel)
         convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices, self.declared)
-        given = candidates(self.source, "bind.workload", "training")
-        if given and "workload" not in block.properties:
-            names = " or ".join(f"@{symbol_of(o)}" for o in given)
+        given = candidates(self.model, Workload, "training")
+        if given and not block.says(dist.Block.workload):
+            names = " or ".join(f"@{workload.symbol}" for workload in given)
             self.findings.refuse("R15", block, f"the block names no bind.workload, expected {names}", note("it stands here", given[0].span))
             return set()
         try:
-            workload = binding_of(self.target, "bind.workload", block.properties.get("workload"))
+            workload = fields_named(self.distributed.workloads, block.workload)
             sized = training_model(model, training_sizes(model, workload or {}))
         except UnreadableWorkload as wrong:
             self.findings.refuse("R16", block, str(wrong))
@@ -138,7 +136,7 @@ class Training:
             self.placed = verify_placement(self.findings, "R18", self.target, self.models, degree if parallel else ONE, tokens)
         return self.placed if parallel else Placed(dict.fromkeys(largest_placement(self.models), TENSOR))
 
-    def _allowed(self, model: Operation, block: Operation, layout: Layout, choices: Choices, trace: BlockTrace) -> set[Relation]:
+    def _allowed(self, model: Operation, block: dist.Block, layout: Layout, choices: Choices, trace: BlockTrace) -> set[Relation]:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
         degree = choices.ranks
         facts = self.findings.facts

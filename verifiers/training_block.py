@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bpir.dialects.bp import NO_WORK, TensorType, Work
+from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, part_of, settings_of
 from bpir.dialects.model.conventions import LayerView, Standard
-from bpir.dialects.plan import expr_of
+from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import strings
 from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_borders import Borders
@@ -29,7 +28,7 @@ class BlockTrace:
         self,
         findings: Findings,
         model: Operation,
-        block: Operation,
+        block: dist.Block,
         layout: Layout,
         mesh: Mapping[str, Expr],
         convention: Standard,
@@ -46,11 +45,11 @@ class BlockTrace:
         self.meanings: dict[Value, Meaning] = {}
         self.views: dict[str, LayerView] = {}
         self.weights: dict[Expr, None] = {}  # in the order of the layers
-        self.tasks: dict[tuple[str, str], Operation] = {}
+        self.tasks: dict[tuple[str, str], dist.Task] = {}
         self.borders: dict[str, Value] = {}
         self.reduced: list[TensorType] = []  # the values that collectives sum
         self.entries: set[str] = set()  # the forks of values that enter a region
-        forward = {self.layer(t) for t in block.body if dist.text_of(t, "phase") == "forward"}
+        forward = {task.layer for task in block.tasks if task.phase == "forward"}
         self.at_borders = Borders(self)
         self.of_weights = Weights(self)
         self.lost = {o for layer, o in self.layers.items() if layer not in forward}  # rule R2 reports them, once
@@ -63,20 +62,21 @@ class BlockTrace:
         self.whole = whole
         self._arguments()
         last = 0
-        for task in self.block.body:
-            if dist.work_of(task) is None:
-                if task.name == "dist.state":
-                    self.findings.refuse("R1", task, f"training has no state: '{dist.name_of(task)}' comes from no layer of the model")
+        for operation in self.block.operation.body:
+            state, task = dist.State.of(operation), dist.Task.of(operation)
+            if state is not None:
+                self.findings.refuse("R1", state, f"training has no state: '{state.label}' comes from no layer of the model")
+            if task is None:
                 continue
-            phase = dist.text_of(task, "phase")
+            phase = task.phase
             if phase not in phases_of(task):
-                self.findings.refuse("R13", task, f"'{dist.name_of(task)}' can't be of phase '{phase}'")
+                self.findings.refuse("R13", task, f"'{task.label}' can't be of phase '{phase}'")
                 continue
-            if strings(task.properties.get("effects")):
-                self.findings.refuse("R13", task, f"no phase of training has a KV cache: '{dist.name_of(task)}' has effects on one")
+            if task.effects:
+                self.findings.refuse("R13", task, f"no phase of training has a KV cache: '{task.label}' has effects on one")
             order = PHASE_ORDER[phase]
             if order < last:
-                self.findings.refuse("R13", task, f"the {phase} task '{dist.name_of(task)}' stands behind a later phase")
+                self.findings.refuse("R13", task, f"the {phase} task '{task.label}' stands behind a later phase")
             last = max(last, order)
             self._task(task, phase)
         self._missing()
@@ -85,7 +85,7 @@ class BlockTrace:
     def _arguments(self) -> None:
         ours = self.model.regions[0].blocks[0].arguments
         results = self.model.body[-1].operands
-        theirs = self.block.regions[0].blocks[0].arguments
+        theirs = self.block.arguments
         if len(theirs) != len(ours) + len(results):
             self.findings.refuse(
                 "R3", self.block, f"the block has {len(theirs)} arguments, expected its {len(ours)} inputs and {len(results)} gradients"
@@ -101,34 +101,31 @@ class BlockTrace:
         """The type of the image of a value between regions, or inside one."""
         return self.layout.type(value)
 
-    def layer(self, task: Operation) -> str:
-        return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
-
-    def _task(self, task: Operation, phase: str) -> None:
-        layer = self.layer(task)
+    def _task(self, task: dist.Task, phase: str) -> None:
+        layer = task.layer
         key = (layer, phase)
         if key in self.tasks:
             self.findings.refuse("R1", task, f"'{layer}' has a second {phase} task", note("the first", self.tasks[key].span))
             return
         self.tasks[key] = task
-        if isinstance(task.declaration, dist.Collective) and phase != "gradient_reduction":
+        if isinstance(task, dist.Collective) and phase != "gradient_reduction":
             self.at_borders.collective(task, phase)
-        elif dist.kind_of(task) == "fork":
+        elif task.kind_of_work == "fork":
             self.at_borders.fork(task)
         elif layer not in self.layers:
-            self.findings.refuse("R1", task, f"the task '{dist.name_of(task)}' comes from no layer of the model")
+            self.findings.refuse("R1", task, f"the task '{task.label}' comes from no layer of the model")
         else:
             self._of_layer(task, phase, self.layers[layer])
 
-    def _of_layer(self, task: Operation, phase: str, operation: Operation) -> None:
+    def _of_layer(self, task: dist.Task, phase: str, operation: Operation) -> None:
         self._claim(task, phase, operation)
         self.origin(task, operation)
         if phase == "optimizer":
             self.of_weights.optimizer(task, operation)
         elif phase == "gradient_reduction":
             self.of_weights.reduction(task, operation)
-        elif dist.kind_of(task) != operation.name.partition(".")[2]:
-            self.findings.refuse("R1", task, f"'{layer_of(operation)}' is a {operation.name}, not '{dist.kind_of(task)}'")
+        elif task.kind_of_work != operation.name.partition(".")[2]:
+            self.findings.refuse("R1", task, f"'{layer_of(operation)}' is a {operation.name}, not '{task.kind_of_work}'")
         elif phase == "activation_gradient":
             self._activation_gradient(task, operation)
         elif phase == "weight_gradient":
@@ -136,7 +133,7 @@ class BlockTrace:
         else:
             self._forward(task, operation, phase == "recompute")
 
-    def _claim(self, task: Operation, phase: str, operation: Operation) -> None:
+    def _claim(self, task: dist.Task, phase: str, operation: Operation) -> None:
         """Give the results the meaning that the task's name claims: whatever is wrong with it, its readers are judged by themselves."""
         if phase == "activation_gradient":
             for index, (image, value) in enumerate(zip(task.results, operation.operands, strict=False)):
@@ -148,22 +145,22 @@ class BlockTrace:
             meanings = [*(Meaning(value=v, again=again) for v in operation.results), Meaning(mask=operation, again=again)]
             self.meanings.update(zip(task.results, meanings, strict=False))
 
-    def origin(self, task: Operation, operation: Operation) -> None:
-        found, expected = dist.text_of(task, "source"), origin_of(operation)
+    def origin(self, task: dist.Task, operation: Operation) -> None:
+        found, expected = task.source, origin_of(operation)
         if found != expected:
-            self.findings.refuse("R1", task, f"'{dist.name_of(task)}' comes from '{expected}' of the model, not from '{found}'")
+            self.findings.refuse("R1", task, f"'{task.label}' comes from '{expected}' of the model, not from '{found}'")
 
     # --- forward and what is repeated
 
-    def _forward(self, task: Operation, operation: Operation, again: bool) -> None:
+    def _forward(self, task: dist.Task, operation: Operation, again: bool) -> None:
         layer = layer_of(operation)
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         if again and operation not in self.needs.recomputed:
             self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
-        if again and operation in self.needs.unread and "unread" not in task.properties:
+        if again and operation in self.needs.unread and not task.unread:
             self.findings.refuse("R11", task, f"'{layer}' is repeated, and backward reads nothing of it: mark the task 'unread'")
-        elif "unread" in task.properties and not (again and operation in self.needs.unread):
+        elif task.unread and not (again and operation in self.needs.unread):
             self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
         for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
             self._reads(task, index, image, source, self._operand_type(operation, index), again)
@@ -193,13 +190,13 @@ class BlockTrace:
         type = self.expected(value)
         return type.whole.partial(TENSOR) if self.layout.is_partial(value) else type
 
-    def _reads(self, task: Operation, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
+    def _reads(self, task: dist.Task | dist.Return, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
         gathered = type is not self.expected(source) and not self.layout.passes(source)
         if source.owner in self.lost:
             return
         if meaning is None or meaning.value is not source:
-            what = f"'{self.layer(task)}' reads" if dist.name_of(task) else "the block returns"
+            what = f"'{task.layer}' reads" if isinstance(task, dist.Task) else "the block returns"
             self.findings.refuse("R3", task, f"operand {index} is not the image of what {what}")
         elif again and meaning.again != self.needs.is_made_again((source, gathered)):
             what = "is kept, and need not be repeated" if meaning.again else "is not kept until backward: its value is computed again"
@@ -209,7 +206,7 @@ class BlockTrace:
         else:
             self.type(task, image, type)
 
-    def view(self, task: Operation, operation: Operation, rule: ModelOperation) -> LayerView | None:
+    def view(self, task: dist.Task, operation: Operation, rule: ModelOperation) -> LayerView | None:
         seen: set[Value] = set()
         first = []
         for value in operation.operands:
@@ -222,7 +219,7 @@ class BlockTrace:
             return None
         count = len(task.operands)
         local = part_of(rule, settings_of(operation), tensors[:count], tensors[count:], first, self.mesh)
-        return LayerView(dist.kind_of(task), rule, local)
+        return LayerView(task.kind_of_work, rule, local)
 
     # --- gradients
 
@@ -250,7 +247,7 @@ class BlockTrace:
         rule = operation.declaration
         return isinstance(rule, ModelOperation) and rule.residual and self.convention.aliases_residual
 
-    def _activation_gradient(self, task: Operation, operation: Operation) -> None:
+    def _activation_gradient(self, task: dist.Task, operation: Operation) -> None:
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         view = self.views.get(layer_of(operation))
@@ -265,7 +262,7 @@ class BlockTrace:
         local = view.local
         self.numbers(task, self.convention.activation_gradient(view), rule.gradient_weights(local), rule.gradient_matmul(local))
 
-    def gradient_reads(self, task: Operation, operation: Operation, needed: Sequence[Value | Operation]) -> None:
+    def gradient_reads(self, task: dist.Task, operation: Operation, needed: Sequence[Value | Operation]) -> None:
         """A gradient task reads the complete gradient of each result, then what its rule needs, kept or made again."""
         layer = layer_of(operation)
         count = len(operation.results)
@@ -282,7 +279,7 @@ class BlockTrace:
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)
 
-    def _kept(self, task: Operation, operation: Operation, image: Value, need: Value | Operation) -> None:
+    def _kept(self, task: dist.Task, operation: Operation, image: Value, need: Value | Operation) -> None:
         meaning = self.meanings.get(image, Meaning())
         layer = layer_of(operation)
         if (meaning.mask if isinstance(need, Operation) else meaning.value) is not need:
@@ -317,7 +314,8 @@ class BlockTrace:
             if value not in repeated:
                 owner = value.owner if isinstance(value.owner, Operation) else None
                 what = f"the result of '{layer_of(owner)}'" if owner is not None else f"argument {value.index}"
-                self.findings.refuse("R11", owner or self.block, f"the collective of {what} is not repeated")
+                where = owner if owner is not None else self.block
+                self.findings.refuse("R11", where, f"the collective of {what} is not repeated")
 
     def has_weights(self, layer: str) -> bool:
         return layer in self.views and self.views[layer].weights is not ZERO
@@ -325,21 +323,22 @@ class BlockTrace:
     def _return(self) -> None:
         results = self.model.body[-1].operands
         arguments = self.model.regions[0].blocks[0].arguments
-        images = self.block.body[-1].operands
+        ending = self.block.ending
+        images = ending.operands
         if len(images) != len(results) + len(arguments):
-            self.findings.refuse("R8", self.block.body[-1], "the block returns its results, then the gradients of its arguments")
+            self.findings.refuse("R8", ending, "the block returns its results, then the gradients of its arguments")
             return
         for index, (image, value) in enumerate(zip(images, results, strict=False)):
-            self._reads(self.block.body[-1], index, image, value, self.expected(value), False)
+            self._reads(ending, index, image, value, self.expected(value), False)
         for image, value in zip(images[len(results) :], arguments, strict=True):
             if not self.meanings.get(image, Meaning()).sums(value, self.needs.uses(value)):
-                self.findings.refuse("R8", self.block.body[-1], "the block does not return the complete gradient of an argument")
+                self.findings.refuse("R8", ending, "the block does not return the complete gradient of an argument")
             else:
-                self.type(self.block.body[-1], image, self.expected(value))
+                self.type(ending, image, self.expected(value))
 
     # --- numbers and types
 
-    def results(self, task: Operation, types: list[TensorType]) -> bool:
+    def results(self, task: dist.Task, types: list[TensorType]) -> bool:
         if len(task.results) != len(types):
             self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected {len(types)}")
             return False
@@ -347,20 +346,19 @@ class BlockTrace:
             self.type(task, image, type)
         return True
 
-    def type(self, operation: Operation, value: Value, expected: TensorType) -> None:
+    def type(self, operation: Place, value: Value, expected: TensorType) -> None:
         self.findings.same_type("R4", operation, "the size or shard of a value is wrong", value, expected)
 
-    def numbers(self, task: Operation, work: Work, weights: Expr, matmul: Expr, rule: str = "R6") -> None:
+    def numbers(self, task: dist.Task, work: Work, weights: Expr, matmul: Expr, rule: str = "R6") -> None:
         self.work(task, work, rule)
-        self.findings.equal("R7", task, "the number of weights", dist.weights_of(task), weights)
-        self.findings.equal("R7", task, "'matmul'", expr_of(task, "matmul"), matmul)
+        self.findings.equal("R7", task, "the number of weights", task.weights, weights)
+        self.findings.equal("R7", task, "'matmul'", task.matmul, matmul)
 
-    def work(self, task: Operation, expected: Work, rule: str = "R6") -> None:
+    def work(self, task: dist.Task, expected: Work, rule: str = "R6") -> None:
         if self.whole:
-            self.findings.whole("R17", task, dist.name_of(task), expected)
-        found = dist.work_of(task) or NO_WORK
-        self.findings.components(rule, task, "work", f"of '{dist.name_of(task)}'", found, expected)
+            self.findings.whole("R17", task, task.label, expected)
+        self.findings.components(rule, task, "work", f"of '{task.label}'", task.work, expected)
 
 
 def _by_collective(value: Value) -> bool:
-    return isinstance(value.owner, Operation) and isinstance(value.owner.declaration, dist.Collective)
+    return dist.Collective.of(value.producer) is not None

@@ -28,14 +28,14 @@ class Borders:
 
     # --- collectives
 
-    def collective(self, task: Operation, phase: str) -> None:
+    def collective(self, task: dist.Task, phase: str) -> None:
         """A collective stands at a border of a region; it changes how a value lies on the mesh, never what it means.
 
         A partial sum is reduced: behind a contraction in forward, behind the readers that enter a region in backward, once. A shard is
         gathered: where a region is entered in forward, and where one was left in backward; what two values share is gathered for both.
         """
         if len(task.operands) != 1 or len(task.results) != 1:
-            self.findings.refuse("R5", task, f"'{dist.name_of(task)}' has {len(task.operands)} operands, and a border has one value")
+            self.findings.refuse("R5", task, f"'{task.label}' has {len(task.operands)} operands, and a border has one value")
             return
         trace = self.trace
         meaning = trace.meanings.get(task.operands[0], Meaning())
@@ -49,18 +49,19 @@ class Borders:
         values = [v for v in values if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
         if not values or not trace.layout.collectives:
             what = "is at no border of a tensor-parallel region, or its border has one already"
-            self.findings.refuse("R5", task, f"the collective '{dist.name_of(task)}' {what}")
+            self.findings.refuse("R5", task, f"the collective '{task.label}' {what}")
             return
-        layer = trace.layer(task)
+        layer = task.layer
         named = [v for v in values if is_collective_of(layer, self._border(v, exit), exit)]
         value = (named or values)[0]
         self.done.update((v, summed, phase) for v in (values if backward else [value]))
         self._comes_from(task, self._border(value, exit), bool(named))
         scattered = trace.layout.scattered
-        expected = ("dist.reduce_scatter" if scattered else "dist.all_reduce") if summed else "dist.all_gather"
+        expected = (dist.ReduceScatter if scattered else dist.AllReduce) if summed else dist.AllGather
         trace.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
-        if task.name != expected:
-            self.findings.refuse("R5", task, f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected}")
+        if not isinstance(task, expected):
+            message = f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected.name}"
+            self.findings.refuse("R5", task, message)
             return
         if again:
             self._again(task, value, summed, meaning)
@@ -75,10 +76,10 @@ class Borders:
         work = trace.convention.activation_gradient(view) if backward else trace.convention.forward(view)
         trace.work(task, trace.convention.repeated(work) if again else work)
 
-    def _again(self, task: Operation, value: Value, summed: bool, meaning: Meaning) -> None:
+    def _again(self, task: dist.Task, value: Value, summed: bool, meaning: Meaning) -> None:
         needs = self.trace.needs
         if value not in (needs.reduced_again if summed else needs.gathered_again):
-            self.findings.refuse("R11", task, f"the collective '{dist.name_of(task)}' is repeated without need")
+            self.findings.refuse("R11", task, f"the collective '{task.label}' is repeated without need")
         if meaning.again != (value.owner in needs.recomputed and value.owner not in needs.products):
             self.findings.refuse("R12", task, "a repeated collective reads what is computed again, or what is kept if nothing is")
 
@@ -92,10 +93,10 @@ class Borders:
     def _first(self, uses: Iterable[Use]) -> Operation:
         return min((reader for reader, _ in uses), key=self.trace.place.__getitem__)
 
-    def _comes_from(self, task: Operation, operation: Operation, named: bool) -> None:
+    def _comes_from(self, task: dist.Task, operation: Operation, named: bool) -> None:
         """Lineage of a fork or a collective: the layer that it is called after, and the operation of the file."""
         if not named:
-            self.findings.refuse("R1", task, f"'{self.trace.layer(task)}' is not what belongs to '{layer_of(operation)}'")
+            self.findings.refuse("R1", task, f"'{task.layer}' is not what belongs to '{layer_of(operation)}'")
         self.trace.origin(task, operation)
 
     def _at_border(self, meaning: Meaning, value: Value, summed: bool, backward: bool) -> bool:
@@ -111,7 +112,7 @@ class Borders:
 
     # --- forks
 
-    def fork(self, task: Operation) -> None:
+    def fork(self, task: dist.Task) -> None:
         """A fork sums the gradients of a value's uses, all of them or those that enter a region, each once.
 
         Values with the same readers can have the same sum: their forks may stand for each other, as long as there are as many.
@@ -119,14 +120,14 @@ class Borders:
         sums = self._sums(task)
         left = [found for found in sums if found not in self.done]
         if not left:
-            self.findings.refuse("R10", task, f"'{dist.name_of(task)}' does not sum the gradient of each use of one value once")
+            self.findings.refuse("R10", task, f"'{task.label}' does not sum the gradient of each use of one value once")
             claimed = next(iter(self.trace.meanings.get(task.operands[0], Meaning()).uses), None) if task.operands else None
             if claimed is not None and task.results:  # what it should be, so that its readers are judged by themselves
                 entering = self.trace.needs.entering(claimed)
                 self._result(task, [(claimed, entering if len(entering) > 1 else self.trace.needs.uses(claimed))], judged=False)
             return
-        named = [found for found in sums if is_fork_of(self.trace.layer(task), found[0], self._first(found[1]))]
-        own = [found for found in named if dist.text_of(task, "source") == origin_of(self._first(found[1]))]
+        named = [found for found in sums if is_fork_of(task.layer, found[0], self._first(found[1]))]
+        own = [found for found in named if task.source == origin_of(self._first(found[1]))]
         chosen = next((found for found in own if found in left), left[0])
         self.done.add(chosen)
         if len(task.results) != 1:
@@ -135,7 +136,7 @@ class Borders:
             self._comes_from(task, self._first((own or named or [chosen])[0][1]), bool(named))
             self._result(task, [chosen, *(found for found in sums if found != chosen)])
 
-    def _sums(self, task: Operation) -> list[tuple[Value, frozenset[Use]]]:
+    def _sums(self, task: dist.Task) -> list[tuple[Value, frozenset[Use]]]:
         """What the operands of the task are the sum of."""
         meanings = [self.trace.meanings.get(v, Meaning()) for v in task.operands]
         if len(meanings) < 2:
@@ -147,7 +148,7 @@ class Borders:
                     found.append((value, uses))
         return found
 
-    def _result(self, task: Operation, sums: list[tuple[Value, frozenset[Use]]], judged: bool = True) -> None:
+    def _result(self, task: dist.Task, sums: list[tuple[Value, frozenset[Use]]], judged: bool = True) -> None:
         """Give the result its meaning, and judge its type; of a sum that is one, the work too."""
         first = task.operands[0].type
         for operand in task.operands:
@@ -161,7 +162,7 @@ class Borders:
         value, uses = sums[0]
         part = first.local(trace.mesh)
         local = Local((), (part,), (part,), (True,))
-        layer = trace.layer(task)
+        layer = task.layer
         trace.views[layer] = LayerView("fork", None, local, len(task.operands), len(set(task.operands)))
         trace.borders[layer] = value
         if uses == trace.needs.projecting(value):

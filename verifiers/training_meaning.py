@@ -63,10 +63,10 @@ def is_sum(operands: Sequence[Value], meanings: Sequence[Meaning], value: Value,
     return covered == uses and not left.total()
 
 
-def phases_of(task: Operation) -> tuple[str, ...]:
+def phases_of(task: dist.Task) -> tuple[str, ...]:
     """The phases that a task of its kind can be of."""
-    if isinstance(task.declaration, dist.Collective):
+    if isinstance(task, dist.Collective):
         return ("forward", "recommunication", "activation_gradient", "gradient_reduction")
-    if dist.kind_of(task) in dist.TRAINING_KINDS:
-        return ("activation_gradient",) if dist.kind_of(task) == "fork" else ("optimizer",)
+    if task.kind_of_work in dist.TRAINING_KINDS:
+        return ("activation_gradient",) if task.kind_of_work == "fork" else ("optimizer",)
     return ("forward", "recompute", "activation_gradient", "weight_gradient")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.facts import Activations, LayerMemory
+from bpir.dialects.dist.tasks import Memory
 from bpir.dialects.model.conventions import Calculon, LayerView
-from bpir.dialects.plan import text_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import strings
+from bpir.ir.syntax import symbol_of
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_needs import Kept
@@ -29,14 +29,14 @@ class MemoryCheck:
 
     def run(self) -> None:
         """Judge every `dist.memory`, then their sums."""
-        rows: dict[str, Operation] = {}
-        for row in self.trace.block.body:
-            if row.name == "dist.memory" and rows.setdefault(text_of(row, "layer"), row) is not row:
-                first = note("the first are here", rows[text_of(row, "layer")].span)
-                self.findings.refuse("R14", row, f"'{text_of(row, 'layer')}' has memory facts twice", first)
+        rows: dict[str, Memory] = {}
+        for row in self.trace.block.memory:
+            if rows.setdefault(row.layer, row) is not row:
+                first = note("the first are here", rows[row.layer].span)
+                self.findings.refuse("R14", row, f"'{row.layer}' has memory facts twice", first)
         for layer in dict.fromkeys((*self.trace.layers, *self.trace.views)):
             if layer not in rows:
-                where = self.trace.layers.get(layer, self.trace.block)
+                where = self.trace.layers.get(layer, self.trace.block.operation)
                 self.findings.refuse("R14", where, f"'{layer}' has no memory facts")
         for layer, row in rows.items():
             view = self.trace.views.get(layer)
@@ -78,8 +78,8 @@ class MemoryCheck:
 
     # --- one layer
 
-    def _layer(self, row: Operation, view: LayerView, charged: list[Kept]) -> None:
-        layer = text_of(row, "layer")
+    def _layer(self, row: Memory, view: LayerView, charged: list[Kept]) -> None:
+        layer = row.layer
         operation = self.trace.layers[layer]
         if isinstance(self.convention, Calculon):
             kept, dropped = self.convention.kept(view), self._calculon_dropped(operation, view)
@@ -88,7 +88,7 @@ class MemoryCheck:
         self._keeps(row, [need for need, _ in charged])
         self._compare(row, view, kept, dropped)
 
-    def _keeps(self, row: Operation, needs: list[Value | Operation]) -> None:
+    def _keeps(self, row: Memory, needs: list[Value | Operation]) -> None:
         if any((need if isinstance(need, Operation) else need.owner) in self.trace.lost for need in needs):
             return
         found = []
@@ -96,7 +96,7 @@ class MemoryCheck:
             meaning = self.trace.meanings.get(value)
             found.append(None if meaning is None or meaning.again else meaning.mask or meaning.value)
         if found != needs:
-            self.findings.refuse("R14", row, f"the values charged to '{text_of(row, 'layer')}' are not those that its gradients read first")
+            self.findings.refuse("R14", row, f"the values charged to '{row.layer}' are not those that its gradients read first")
 
     def _dropped(self, operation: Operation, charged: list[Kept]) -> set[str]:
         dropped = set()
@@ -133,7 +133,7 @@ class MemoryCheck:
         forked = len(self.needs.uses(value)) - entering + bool(entering) > 1
         return (inside and entering > 1) or (forked and not (inside and self.trace.layout.collectives))
 
-    def _border(self, row: Operation, layer: str, view: LayerView) -> None:
+    def _border(self, row: Memory, layer: str, view: LayerView) -> None:
         """A fork or a collective: it keeps nothing of its own, but the shard that is gathered again is charged to it."""
         kept: Expr = ZERO
         needs: list[Value | Operation] = []
@@ -166,11 +166,9 @@ class MemoryCheck:
         scattered = self.trace.layout.scattered and not isinstance(self.convention, Calculon)
         return scattered and view.kind == "output_collective" and (layer, "activation_gradient") not in self.trace.tasks
 
-    def _compare(self, row: Operation, view: LayerView, kept: Expr, dropped: set[str]) -> None:
-        layer = text_of(row, "layer")
+    def _compare(self, row: Memory, view: LayerView, kept: Expr, dropped: set[str]) -> None:
+        layer = row.layer
         convention = self.convention
-        facts = row.properties.get("facts")
-        assert isinstance(facts, LayerMemory)
         weighted = view.weights is not ZERO
         expected = LayerMemory(
             convention.weight_bytes(view) if weighted else ZERO,
@@ -181,37 +179,34 @@ class MemoryCheck:
             ZERO if self._is_copy(layer, view) else convention.activation_gradient_bytes(view),
             convention.optimizer_bytes(view) if weighted else ZERO,
         )
-        self.findings.components("R14", row, "memory", f"of '{layer}'", facts, expected)
-        if set(strings(row.properties.get("dropped"))) != dropped:
+        self.findings.components("R14", row, "memory", f"of '{layer}'", row.facts, expected)
+        if set(row.dropped) != dropped:
             wanted = ", ".join(sorted(dropped)) or "nothing"
             self.findings.refuse("R14", row, f"what '{layer}' drops is wrong", note(f"expected {wanted}"))
 
     # --- the block
 
-    def _sums(self, rows: list[Operation]) -> None:
-        found = [o for o in self.trace.block.body if o.name == "dist.activations"]
+    def _sums(self, rows: list[Memory]) -> None:
+        found = self.trace.block.activations
         if len(found) != 1:
             self.findings.refuse("R14", self.trace.block, "the block needs one dist.activations")
             return
-        facts = found[0].properties.get("facts")
-        if text_of(found[0], "layer") != text_of(self.trace.model, "sym_name"):
-            self.findings.refuse("R14", found[0], f"the activations are those of '{text_of(self.trace.model, 'sym_name')}'")
-        assert isinstance(facts, Activations)
+        name = symbol_of(self.trace.model)
+        if found[0].layer != name:
+            self.findings.refuse("R14", found[0], f"the activations are those of '{name}'")
         working, stored = [], []
         for row in rows:
-            layer, dropped = row.properties.get("facts"), strings(row.properties.get("dropped"))
-            if isinstance(layer, LayerMemory):
-                working += [layer.activation] if "reused" not in dropped else []
-                stored += [layer.activation] if "activation" not in dropped else []
-                stored += [-layer.output] if "output" in dropped else []
+            working += [row.facts.activation] if "reused" not in row.dropped else []
+            stored += [row.facts.activation] if "activation" not in row.dropped else []
+            stored += [-row.facts.output] if "output" in row.dropped else []
         full = self.convention.choices.recompute == "full"
         expected = Activations(total(working), ZERO if full else total(stored), self._checkpoint() if full else ZERO)
-        self.findings.components("R14", found[0], "activations", "of the block", facts, expected)
+        self.findings.components("R14", found[0], "activations", "of the block", found[0].facts, expected)
 
     def _checkpoint(self) -> Expr:
         """What `full` keeps: of the block's inputs those that backward reads."""
         if isinstance(self.convention, Calculon):
-            return total(self.trace.expected(v).bytes for v in self.trace.model.regions[0].blocks[0].arguments)
+            return total(self.trace.expected(v).bytes for v in self.trace.model.arguments)
         inputs: list[Kept] = [(value, False) for value in self.gathered]
         inputs += [kept for charged in self.charged.values() for kept in charged]
         return total(self._bytes(kept) for kept in inputs if not self.needs.is_made_again(kept))

@@ -27,7 +27,7 @@ class Weights:
         self.trace = trace
         self.findings = trace.findings
 
-    def gradient(self, task: Operation, operation: Operation) -> None:
+    def gradient(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `weight_gradient`."""
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
@@ -43,7 +43,7 @@ class Weights:
         if self.trace.results(task, expected):
             self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
-    def reduction(self, task: Operation, operation: Operation) -> None:
+    def reduction(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `gradient_reduction`: one all-reduce of the gradients of a layer's weights."""
         layer = layer_of(operation)
         if layer not in self.trace.views or self._forward(operation) is None:
@@ -51,8 +51,8 @@ class Weights:
         if not self.shares_tokens(operation):
             self.findings.refuse("R9", task, f"the gradients of the weights of '{layer}' are complete on every rank")
             return
-        if task.name != "dist.all_reduce":
-            self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected dist.all_reduce")
+        if not isinstance(task, dist.AllReduce):
+            self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected {dist.AllReduce.name}")
             return
         self._reads_gradients(task, operation, "the reduction")
         types = self._types(operation)
@@ -60,13 +60,13 @@ class Weights:
             self.trace.reduced += types
             self.trace.work(task, self.trace.convention.gradient_reduction(type.local(self.trace.mesh) for type in types))
 
-    def optimizer(self, task: Operation, operation: Operation) -> None:
+    def optimizer(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `optimizer`."""
         view = self.trace.views.get(layer_of(operation))
         if view is None or self._forward(operation) is None:
             return
         self.trace.results(task, [])
-        if dist.kind_of(task) != "adam" or view.weights is ZERO:
+        if task.kind_of_work != "adam" or view.weights is ZERO:
             self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
         else:
             self._reads_gradients(task, operation, "the optimizer")
@@ -82,14 +82,14 @@ class Weights:
         shares = any(any(type.axes[:TOKEN_RANK]) for type in types if isinstance(type, TensorType))
         return shares and self.trace.has_weights(layer_of(operation))
 
-    def _forward(self, operation: Operation) -> Operation | None:
+    def _forward(self, operation: Operation) -> dist.Task | None:
         """The layer's forward task, if it has the form of the operation; another rule refuses one that does not."""
         rule = operation.declaration
         task = self.trace.tasks.get((layer_of(operation), "forward"))
         assert isinstance(rule, ModelOperation)
         return task if task is not None and self.trace.view(task, operation, rule) is not None else None
 
-    def _reads_gradients(self, task: Operation, operation: Operation, who: str) -> None:
+    def _reads_gradients(self, task: dist.Task, operation: Operation, who: str) -> None:
         """It reads the gradient of each weight of the layer, in order."""
         found = [self.trace.meanings.get(v, Meaning()).weight for v in task.operands]
         if found != [(operation, index) for index in range(len(self._types(operation)))]:

@@ -94,9 +94,9 @@ class Block(OperationDeclaration):
         return self.operation.arguments
 
     @property
-    def ending(self) -> Operation:
+    def ending(self) -> Return:
         """The operation that returns the results."""
-        return self.operation.body[-1]
+        return Return(self.operation.body[-1])
 
     @property
     def returned(self) -> list[Value]:
@@ -149,6 +149,8 @@ class Task(OperationDeclaration):
     weights = Amount()  # elements, of a compute task
     tied = Text()  # the layer that the weights belong to, where that is another
     matmul = Amount()  # operations that matrix products do, of a compute task
+    effects = Words()  # on a state, of a compute task
+    unread = Flag()  # of a compute task
 
     @property
     def layer(self) -> str:
@@ -214,8 +216,6 @@ class Compute(Task):
 
     name = "dist.compute"
     kind = Word()
-    effects = Words()
-    unread = Flag()
     syntax = (
         Task.label,
         kind,
@@ -226,8 +226,8 @@ class Compute(Task):
         Clause("weights", (Task.weights,)),
         Clause("tied", (Task.tied,), line=False),
         Clause("matmul", (Task.matmul,)),
-        Clause("effects", (effects,)),
-        unread,
+        Clause("effects", (Task.effects,)),
+        Task.unread,
         Task.work,
     )
 
