@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr, constant, total
+from bpir.ir.expression import ONE, ZERO, Expr, constant, total
 from bpir.ir.operation import Operation
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.verifiers.levels import level_of, place_of
 
 if TYPE_CHECKING:
-    from bpir.dialects.concrete.envelope import Buffer as BoundBuffer
     from bpir.dialects.concrete.envelope import Command
     from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
     from bpir.dialects.dist.tasks import Task as DistTask
-    from bpir.dialects.plan import Buffer as PlanBuffer
     from bpir.dialects.plan import Task as PlanTask
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
@@ -68,8 +66,8 @@ def _distributed(title: str, ir: DistributedTaskIR) -> Report:
 def _planned(title: str, plan: PortablePlanIR) -> Report:
     training = _training_memory(plan.memory, plan.activations)
     held = _held(plan) if training else ()
-    buffers = tuple(BufferRow(b.symbol, b.role, b.storage, b.size, b.live) for b in plan.buffers)
-    memory = training or _memory_by_role(plan.buffers, MEMORY_OF_ROLE)
+    buffers = tuple(BufferRow(b.symbol, b.role, b.storage, b.size, b.live, b.times) for b in plan.buffers)
+    memory = training or _memory_by_role(buffers, MEMORY_OF_ROLE)
     return Report(title, plan.level, tuple(_plan_tasks(plan)), memory, held, _layers(plan.memory), buffers=buffers)
 
 
@@ -80,10 +78,25 @@ def _bound_buffers(bound: ConcretePlanIR) -> Iterable[BufferRow]:
 def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
     from bpir.dialects.dist.tasks import Collective
 
+    runs = _runs(ir)
     for block in ir.blocks:
+        prefix = f"{block.symbol}." if len(ir.blocks) > 1 else ""
         for task in block.tasks:
             collective = task.kind_of_work if isinstance(task, Collective) else None
-            yield TaskRow(task.label, task.layer, task.phase, _work(task), collective)
+            name, layer = prefix + task.label, prefix + task.layer
+            yield TaskRow(name, layer, task.phase, _work(task), collective, source=task.source, times=runs.get(block.symbol, ONE))
+
+
+def _runs(ir: DistributedTaskIR) -> dict[str, Expr]:
+    """How often the network runs each block that it calls; nothing without a network."""
+    from bpir.dialects.network import callees, calls, networks, times_of
+
+    found: dict[str, Expr] = {}
+    for network in networks(ir.module):
+        for call in calls(network):
+            for name in callees(call):
+                found[name] = found.get(name, ZERO) + times_of(call)
+    return found
 
 
 def _work(task: DistTask | PlanTask | Command) -> Work:
@@ -92,7 +105,11 @@ def _work(task: DistTask | PlanTask | Command) -> Work:
 
 
 def _plan_tasks(plan: PortablePlanIR) -> Iterable[TaskRow]:
-    return (_row(task, task.kind) for task in plan.tasks)
+    from bpir.dialects.sections import multiplicities
+
+    runs = multiplicities(plan.sections, len(plan.tasks))
+    for task, sections in zip(plan.tasks, runs, strict=True):
+        yield _row(task, task.kind, total(section.times for section in sections) if sections else ONE)
 
 
 def _commands(bound: ConcretePlanIR) -> Iterable[TaskRow]:
@@ -102,8 +119,8 @@ def _commands(bound: ConcretePlanIR) -> Iterable[TaskRow]:
     return (_row(command, kind_of_command[command.kind]) for command in bound.commands)
 
 
-def _row(task: PlanTask | Command, kind: str) -> TaskRow:
-    """A task of a plan, or the command that it is bound to."""
+def _row(task: PlanTask | Command, kind: str, times: Expr = ONE) -> TaskRow:
+    """A task of a plan that is run so often, or the command that it is bound to."""
     name, phase = task.symbol, task.phase
     return TaskRow(
         name,
@@ -116,6 +133,7 @@ def _row(task: PlanTask | Command, kind: str) -> TaskRow:
         after=task.after,
         reads=task.reads,
         writes=task.writes,
+        times=times,
     )
 
 
@@ -169,12 +187,16 @@ def _dist_memory(ir: DistributedTaskIR) -> dict[str, Expr]:
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.passes.plan_inference import planned_workspace
 
-    meshes = {mesh.symbol: mesh.axes for mesh in ir.meshes}
-    states = [local_bytes((v.type for v in o.operation.results), meshes[block.mesh]) for block in ir.blocks for o in block.states]
-    found = {
-        "weights": total({task.owner: weight_bytes(task) for block in ir.blocks for task in block.tasks}.values()),
-        "kv_cache": total(states),
-    }
+    meshes, runs = {mesh.symbol: mesh.axes for mesh in ir.meshes}, _runs(ir)
+    layers = {task.layer for block in ir.blocks for task in block.tasks}
+    weights: dict[tuple[str, str], Expr] = {}  # by block and layer; what is tied to a layer is that layer's
+    states = []
+    for block in ir.blocks:
+        times = runs.get(block.symbol, ONE)
+        states += [times * local_bytes((v.type for v in o.operation.results), meshes[block.mesh]) for o in block.states]
+        own = [task for task in block.tasks if task.owner == task.layer or task.owner not in layers]
+        weights |= {(block.symbol, task.owner): times * weight_bytes(task) for task in own}
+    found = {"weights": total(weights.values()), "kv_cache": total(states)}
     if len(ir.blocks) == 1:
         with suppress(DiagnosticError):  # a block that can't be planned has no workspace
             found["workspace"] = planned_workspace(ir)
@@ -184,12 +206,12 @@ def _dist_memory(ir: DistributedTaskIR) -> dict[str, Expr]:
 def _concrete_memory(bound: ConcretePlanIR) -> dict[str, Expr]:
     """The bytes of the bound buffers by what they hold; a training step has no caches and no workspace, but optimizer state."""
     training = any(buffer.role == "optimizer" for buffer in bound.buffers)
-    return _memory_by_role(bound.buffers, {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
+    return _memory_by_role(tuple(_bound_buffers(bound)), {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
 
 
-def _memory_by_role(buffers: Iterable[PlanBuffer | BoundBuffer], memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
+def _memory_by_role(buffers: Iterable[BufferRow], memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
     sizes: dict[str, list[Expr]] = {name: [] for name in memory_of_role.values()}
     for buffer in buffers:
         if buffer.role in memory_of_role:
-            sizes[memory_of_role[buffer.role]].append(buffer.size)
+            sizes[memory_of_role[buffer.role]].append(buffer.times * buffer.size)
     return {name: total(values) for name, values in sizes.items()}

@@ -40,7 +40,7 @@ class Work:
 
 @attrs.frozen
 class TaskRow:
-    """One task and its work."""
+    """One task and the work of one run of it."""
 
     name: str
     layer: str
@@ -53,6 +53,13 @@ class TaskRow:
     reads: tuple[str, ...] = ()  # buffers
     writes: tuple[str, ...] = ()
     times: Expr = ONE  # how often it is run
+
+    @property
+    def in_all(self) -> Work:
+        """The work of all its runs."""
+        if self.times is ONE:
+            return self.work
+        return Work(**{name: self.times * value for name, value in vector(self.work).items()})
 
     @property
     def kind(self) -> str:

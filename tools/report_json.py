@@ -81,7 +81,7 @@ def _layers(report: Report) -> list[dict[str, Any]]:
         for phase, rows in grouped(tasks.get(name, ()), lambda task: task.phase).items():
             collectives = [row.collective for row in rows if row.collective]
             phases[phase] = {
-                **_work(summed(row.work for row in rows)),
+                **_work(summed(row.in_all for row in rows)),
                 "collective": collectives[0] if collectives else None,
             }
         facts = {fact: number(value) for fact, value in report.layers.get(name, {}).items()}
@@ -92,6 +92,6 @@ def _layers(report: Report) -> list[dict[str, Any]]:
 def _totals(report: Report) -> dict[str, Any]:
     by_phase = grouped(report.tasks, lambda task: task.phase)
     return {
-        **_work(summed(task.work for task in report.tasks), matmul=True),
-        "by_phase": {p: _work(summed(t.work for t in rows), matmul=True) for p, rows in by_phase.items()},
+        **_work(summed(task.in_all for task in report.tasks), matmul=True),
+        "by_phase": {p: _work(summed(t.in_all for t in rows), matmul=True) for p, rows in by_phase.items()},
     }

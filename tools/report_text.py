@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ONE, Expr
 from bpir.tools.report import MEANINGS, Parameters, Report, Work, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
@@ -60,14 +60,17 @@ def _named(title: str, unit: str, values: Mapping[str, Expr]) -> Table:
 
 
 def _work_table(report: Report, by: str) -> Table:
-    everything = summed(task.work for task in report.tasks)
+    everything = summed(task.in_all for task in report.tasks)
+    if by == "task" and any(task.times is not ONE for task in report.tasks):
+        runs: list[tuple[str | Expr, ...]] = [(t.name, t.collective or t.kind, t.times, *_cells(t.work)) for t in report.tasks]
+        return Table(("task", "kind", "times", *_COMPONENTS), (*runs, ("total", "", "", *_cells(everything))), words=2)
     if by == "task":
         tasks: list[tuple[str | Expr, ...]] = [(t.name, t.collective or t.kind, *_cells(t.work)) for t in report.tasks]
         return Table(("task", "kind", *_COMPONENTS), (*tasks, ("total", "", *_cells(everything))), words=2)
     rows: list[tuple[str | Expr, ...]] = []
     if by != "total":
         groups = grouped(report.tasks, lambda task: task.phase if by == "phase" else task.layer)
-        rows = [(name, *_cells(summed(t.work for t in tasks))) for name, tasks in groups.items()]
+        rows = [(name, *_cells(summed(t.in_all for t in tasks))) for name, tasks in groups.items()]
     return Table(("" if by == "total" else by, *_COMPONENTS), (*rows, ("total", *_cells(everything))))
 
 
