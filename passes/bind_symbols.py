@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from bpir.dialects.bind import as_expr, fields_of
-from bpir.dialects.bp import bindings_attribute, symbol_table
+from bpir.dialects.bind import Strategy, as_expr
+from bpir.dialects.bp import Bind, Symbols, bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
 from bpir.ir.expression import ONE, constant
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.passes.base import TransformationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import build, new_module
+from bpir.passes.distribution import new_module
 from bpir.passes.rewriting import rewrite_module
 from bpir.verifiers.levels import level_of
 
@@ -44,8 +44,8 @@ class BindSymbolsPass(TransformationPass):
                 raise fail(f"symbol '{name}' is bound to {table.bindings[name]} already", span)
         numbers = {**table.bindings, **self.numbers}
         check_relations(module, numbers, context.place)
-        bound = [o for o in top_level(module) if o.name == "bp.bind"]
-        merged = build("bp.bind", properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
+        bound = Bind.each(top_level(module))
+        merged = Bind.build(properties={"bindings": bindings_attribute(numbers)}, span=bound[0].span if bound else None)
         if level_of(module) == "model" or not numbers:
             result = new_module(module, top_level(module))
         else:
@@ -87,7 +87,7 @@ def _assumed(module: Operation, relation: Relation) -> str:
     said = f"'{relation.text}' was assumed when the model was distributed"
     if relation.kind != "greater" or relation.right is not ONE:
         return f"{said}: distribute it again with numbers for which it holds"
-    strategies = [fields_of(o) for o in top_level(module) if o.name == "bind.strategy"]
+    strategies = [strategy.fields for strategy in Strategy.each(top_level(module))]
     degrees = [name for fields in strategies for name in fields if as_expr(fields[name]) is relation.left]
     return f"{said}: for one rank, distribute it again with the option {degrees[0] if degrees else 'tensor'}=1"
 
@@ -95,10 +95,10 @@ def _assumed(module: Operation, relation: Relation) -> str:
 def _with_bindings(module: Operation, merged: Operation | None) -> Operation:
     """The module with one `bp.bind`, in the place of the first or behind the symbols."""
     operations = list(top_level(module))
-    first = next((i for i, o in enumerate(operations) if o.name == "bp.bind"), None)
-    kept = [o for o in operations if o.name != "bp.bind"]
+    first = next((i for i, o in enumerate(operations) if Bind.of(o) is not None), None)
+    kept = [o for o in operations if Bind.of(o) is None]
     if merged is None:
         return module
     if first is None:
-        first = next((i + 1 for i, o in reversed(list(enumerate(kept))) if o.name == "bp.symbols"), 0)
+        first = next((i + 1 for i, o in reversed(list(enumerate(kept))) if Symbols.of(o) is not None), 0)
     return new_module(module, [*kept[:first], merged, *kept[first:]])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects.bp import symbol_table
+from bpir.dialects.levels import ModelIR
 from bpir.dialects.model.base import has_effect
-from bpir.ir.operation import Operation, top_level, uses
+from bpir.ir.operation import Operation, uses
 from bpir.passes.base import TransformationPass
 from bpir.passes.context import PassContext
 from bpir.passes.rewriting import rewrite_module
@@ -24,9 +25,8 @@ class CanonicalizePass(TransformationPass):
     def run(self, module: Operation, context: PassContext) -> Operation:
         facts = symbol_table(module).declared_facts
         result = rewrite_module(module, facts.reduce, lambda operation: operation)
-        for operation in top_level(result):
-            if operation.name == "model.block":
-                _drop_dead(operation)
+        for block in ModelIR(result).blocks:
+            _drop_dead(block.operation)
         return result
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of
 from bpir.dialects.model.composite import Composite
+from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
@@ -63,14 +65,14 @@ class _Decomposition:
     def _operation(self, operation: Operation) -> None:
         operands = [self.values[v] for v in operation.operands]
         rule = operation.declaration
-        if operation.name == "model.kv_append" or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
+        if isinstance(rule, KvAppend) or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
             self.values.update(zip(operation.results, operands, strict=True))
         elif isinstance(rule, ModelOperation) and rule.composite is not None:
             self.values[operation.results[0]] = self._composite(operation, rule.composite, operands)
         elif isinstance(rule, ModelOperation) and rule.per_result and len(operation.results) > 1:
             self._each(operation, rule, operands)
-        elif operation.name == "model.return":
-            self.out.append(Operation(operation.name, operands, span=operation.span, declaration=operation.declaration))
+        elif isinstance(rule, Return):
+            self.out.append(Return.build(operands, span=operation.span))
         else:
             kind = operation.name.partition(".")[2]
             names = [result.name for result in operation.results]
@@ -91,8 +93,8 @@ class _Decomposition:
         """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number."""
         images = self._images(result)
         for reader in self.block.body:
-            if reader.name in ("model.attention", "model.kv_append") and not images.isdisjoint(reader.operands):
-                names = _PARTS if reader.name == "model.attention" else _PARTS[1:]
+            if isinstance(reader.declaration, Attention | KvAppend) and not images.isdisjoint(reader.operands):
+                names = _PARTS if isinstance(reader.declaration, Attention) else _PARTS[1:]
                 return self._free(next(n for n, v in zip(names, reader.operands, strict=True) if v in images), operation)
         return free_name(f"{layer_of(operation)}.{index}", layer_of(operation), self.names)
 
@@ -148,7 +150,7 @@ class _Decomposition:
         )
         types = declaration.infer(operation) or []
         operation.results = [Value(t, operation, i, name) for i, (t, name) in enumerate(zip(types, names, strict=True))]
-        operation.attributes["source"] = source.properties["layer"]
+        operation.attributes["source"] = StringAttr(layer_of(source))
         self.out.append(operation)
         return operation.results
 

@@ -15,14 +15,16 @@ from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
+from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
 from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import Assumptions, build, new_module
+from bpir.passes.distribution import Assumptions, new_module
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
 from bpir.passes.inputs import inputs_of
 from bpir.passes.late_sums import late_sums
@@ -112,14 +114,14 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             for axis in axes_in(operation, axes):
                 assumptions.require_divides(degree, symbol(axis), operation.span)
             properties: dict[str, Attribute] = {
-                "sym_name": operation.properties["sym_name"],
-                "source": operation.properties["sym_name"],
+                "sym_name": StringAttr(symbol_of(operation)),
+                "source": StringAttr(symbol_of(operation)),
                 "mesh": SymbolRefAttr(("mesh",)),
                 "workload": workload.reference,
                 "strategy": strategy.reference,
             }
             body = _Distribution(phase, axes, mesh, assumptions).block(operation)
-            blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
+            blocks.append(dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
         sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
@@ -129,7 +131,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                 [
                     *inputs_of(module, workload, strategy),
                     *assumptions.operations(),
-                    build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                    dist.Mesh.build(properties=sizes, span=strategy.operation.span),
                     *placement(axes, strategy.operation.span),
                     *blocks,
                     *distributed_networks(module, blocks, replaced),
@@ -180,9 +182,9 @@ class _Distribution:
             depends = frozenset().union(*(self.inputs[v] for v in operation.operands))
             self.inputs.update(dict.fromkeys(operation.results, depends))
             self._last_token(operation)
-            if operation.name == "model.return":
+            if Return.of(operation) is not None:
                 operands = [self.values[v] for v in operation.operands]
-                self.out.append(build("dist.return", operands, span=operation.span))
+                self.out.append(dist.Return.build(operands, span=operation.span))
             else:
                 self._distribute(operation)
         return self.out
@@ -200,7 +202,7 @@ class _Distribution:
         rule = operation.declaration
         begins = isinstance(rule, ModelOperation) and rule.keeps_last_token and not self.phase.erases(operation)
         behind = [value for value in operation.operands if value in self.last]
-        if behind and not begins and operation.name != "model.return":
+        if behind and not begins and Return.of(operation) is None:
             for value in operation.operands:
                 if value not in self.last and self.phase.type(value.type) is not self.phase.type(value.type, last=True):  # type: ignore[arg-type]
                     raise fail(
@@ -257,8 +259,7 @@ class _Distribution:
         assert isinstance(rule, ModelOperation)
         names = [v.name for v in operation.results] if len(results) == len(operation.results) else [None] * len(results)
         values = [Value(t, name=n) for t, n in zip(results, names, strict=True)]
-        task = build(
-            "dist.compute",
+        task = dist.Compute.build(
             operands,
             values,
             {**self._names(layer, operation), "kind": StringAttr(kind)},
@@ -268,8 +269,7 @@ class _Distribution:
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
-        if "tied" in operation.properties:
-            task.properties["tied"] = operation.properties["tied"]
+        task.properties |= dist.Task(operation).attributes(dist.Task.tied)  # the operation says it under the same name
         matmul = rule.matmul_operations(local)
         if matmul is not ZERO:
             task.properties["matmul"] = ExprAttr(matmul)
@@ -326,8 +326,7 @@ class _Distribution:
             "task": StringAttr(self._free(f"{group_of(layer)}.kv_cache", operation)),
             "source": StringAttr(layer_of(operation)),
         }
-        state = build(
-            "dist.state",
+        state = dist.State.build(
             (),
             [Value(t, name=f"{v.name}_cache" if v.name else None) for t, v in zip(cache, operands, strict=True)],
             properties,
@@ -350,8 +349,7 @@ class _Distribution:
         type = value.type
         assert isinstance(type, TensorType)
         self.assumptions.assume_share(self.mesh[TENSOR], type.dims)
-        task = build(
-            "dist.all_reduce",
+        task = dist.AllReduce.build(
             [value],
             [Value(TensorType(type.dims, type.axes, type.element, ()), name=f"{value.name}_sum" if value.name else None)],
             {
@@ -368,5 +366,4 @@ class _Distribution:
 
 def _appended(operation: Operation) -> bool:
     """Whether the K and V of an attention come from a `kv_append` of the file."""
-    owner = operation.operands[1].owner
-    return isinstance(owner, Operation) and owner.name == "model.kv_append"
+    return KvAppend.of(operation.operands[1].producer) is not None

@@ -7,19 +7,20 @@ import attrs
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
+from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.base import TOKEN_RANK
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
-from bpir.dialects.model.macro import expand
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.expression import ONE, ZERO, Expr, symbol
-from bpir.ir.operation import Operation, Region, top_level
+from bpir.ir.operation import Operation, Region
+from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.decompose import decompose
-from bpir.passes.distribution import Assumptions, build, new_module
+from bpir.passes.distribution import Assumptions, new_module
 from bpir.passes.inputs import Binding, inputs_of
 from bpir.passes.phases import input_axis, training_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
@@ -119,7 +120,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         choices = choices_of(strategy, parallel)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
-        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        models = [block.operation for block in ir.expanded.blocks]
         placed = shared_axes(models, assumptions.may_divide(degree))
         between: dict[str, None] = {}
         blocks = []
@@ -144,15 +145,15 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                             assumptions.assume_share(degree, type.dims)
                         assumptions.assume_divides(choices.shards, layer.view.weights)
             properties: dict[str, Attribute] = {
-                "sym_name": operation.properties["sym_name"],
-                "source": operation.properties["sym_name"],
+                "sym_name": StringAttr(symbol_of(operation)),
+                "source": StringAttr(symbol_of(operation)),
                 "mesh": SymbolRefAttr(("mesh",)),
                 "strategy": strategy.reference,
             }
             if workload is not None:
                 properties["workload"] = workload.reference
             body = Tasks(graph, memory, convention).block()
-            blocks.append(build("dist.block", properties=properties, regions=[Region([body])], span=operation.span))
+            blocks.append(dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span))
         if parallel:
             assumptions.require_parallel(degree)
         sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
@@ -162,7 +163,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                 [
                     *inputs_of(module, *([workload] if workload is not None else []), strategy),
                     *assumptions.operations(),
-                    build("dist.mesh", properties=sizes, span=strategy.operation.span),
+                    dist.Mesh.build(properties=sizes, span=strategy.operation.span),
                     *(placement(placed, strategy.operation.span, tuple(between)) if parallel else ()),
                     *blocks,
                 ],
@@ -174,7 +175,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
         found: list[Diagnostic] = []
-        models = [operation for operation in top_level(expand(module)) if operation.name == "model.block"]
+        models = [block.operation for block in ModelIR(module).expanded.blocks]
         placed = shared_axes(models, Assumptions(table).may_divide(degree))
         for operation in models:
             found += unheeded_in_training(strategy, self, table.facts, decompose(operation))

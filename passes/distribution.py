@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from bpir.dialects.bp import SymbolTable, product, relations_attribute
-from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import DECLARATIONS
+from bpir.dialects.bp import Assume, SymbolTable, product, relations_attribute
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.expression import ONE, Expr, constant, symbol
-from bpir.ir.operation import Block, Operation, Region, Value, clone
+from bpir.ir.operation import Block, Operation, Region, clone
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer, Verdict
 
@@ -116,32 +114,11 @@ class Assumptions:
         """The `bp.assume` that records them; none if there is nothing to record."""
         if not self.recorded:
             return []
-        return [build("bp.assume", properties={"relations": relations_attribute(self.recorded)})]
+        return [Assume.build(properties={"relations": relations_attribute(self.recorded)})]
 
 
 def _decide(facts: Facts, relation: Relation) -> Verdict:
     return {"equal": facts.equal, "divides": facts.divides, "greater": facts.greater}[relation.kind](relation.left, relation.right)
-
-
-def build(
-    name: str,
-    operands: Sequence[Value] = (),
-    results: Iterable[Value] = (),
-    properties: dict[str, Attribute] | None = None,
-    regions: Iterable[Region] = (),
-    span: Span | None = None,
-) -> Operation:
-    """A declared operation."""
-    return Operation(
-        name,
-        list(operands),
-        list(results),
-        [],
-        properties or {},
-        list(regions),
-        span=span,
-        declaration=DECLARATIONS[name],
-    )
 
 
 def new_module(module: Operation, operations: Iterable[Operation]) -> Operation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.attention import BatchMatmul
 from bpir.dialects.model.base import has_effect, layer_of
+from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import Diagnostic, note, warning
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
@@ -15,7 +16,7 @@ def dead_operations(block: Operation) -> list[Diagnostic]:
     needed: set[Value] = set()
     dead = []
     for operation in reversed(list(block.body)):
-        if operation.name == "model.return" or has_effect(operation) or any(result in needed for result in operation.results):
+        if Return.of(operation) is not None or has_effect(operation) or any(result in needed for result in operation.results):
             needed.update(operation.operands)
         else:
             dead.append(operation)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import ExprAttr
+from bpir.dialects.dist import network as dist_network
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.network import Repeat
+from bpir.dialects.model.structure import Return
 from bpir.dialects.network import blocks, called, callees, name_of, networks, returned_by, times_of
-from bpir.ir.attributes import Attribute
+from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note, warning
 from bpir.ir.operation import Block, Operation, Region, Value
-from bpir.passes.distribution import build
 from bpir.passes.phases import context_axis
 
 
@@ -68,14 +71,14 @@ class _Calls:
         body = Block(arguments)
         for operation in entry.operations:
             operands = [self.values[value] for value in operation.operands]
-            if operation.name == "model.return":
-                body.append(build("dist.return", operands, span=operation.span))
+            if Return.of(operation) is not None:
+                body.append(dist.Return.build(operands, span=operation.span))
             else:
                 body.append(self._call(operation, operands, arguments))
         if self.wrong:
             raise DiagnosticError(*self.wrong)
-        name = self.source.properties["sym_name"]
-        return build("dist.network", properties={"sym_name": name, "source": name}, regions=[Region([body])], span=self.source.span)
+        name = StringAttr(name_of(self.source))
+        return dist_network.Network.build(properties={"sym_name": name, "source": name}, regions=[Region([body])], span=self.source.span)
 
     def _call(self, operation: Operation, operands: list[Value], arguments: list[Value]) -> Operation:
         names = callees(operation)
@@ -89,7 +92,8 @@ class _Calls:
         types = returned_by(self.blocks[names[-1]]) or ()
         results = [Value(type_, name=value.name) for type_, value in zip(types, operation.results, strict=True)]
         self.values.update(zip(operation.results, results, strict=True))
-        return build(operation.name.replace("model.", "dist."), operands, results, dict(operation.properties), span=operation.span)
+        calling = dist_network.Repeat if isinstance(operation.declaration, Repeat) else dist_network.Call
+        return calling.build(operands, results, operation.properties, span=operation.span)
 
     def _arguments(self, name: str) -> list[Value]:
         return self.blocks[name].regions[0].blocks[0].arguments

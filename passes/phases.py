@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from bpir.dialects.bind import as_expr, as_word
-from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.passes.placement import lone_symbol
@@ -181,9 +181,9 @@ def context_axis(block: Operation) -> Expr | None:
     """The context that the block's operations name; None if they name none."""
     found: Expr | None = None
     for operation in block.body:
-        value = operation.properties.get("context")
-        if isinstance(value, ExprAttr):
-            if found is not None and found is not value.expr:
-                raise fail(f"the block names two contexts, '{found.text}' and '{value.expr.text}'", operation.span)
-            found = value.expr
+        context = ModelOperation(operation).context
+        if context is not ZERO:
+            if found is not None and found is not context:
+                raise fail(f"the block names two contexts, '{found.text}' and '{context.text}'", operation.span)
+            found = context
     return found

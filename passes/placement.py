@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.placement import Group, groups_attribute
+from bpir.dialects.dist.placement import Group, Placement, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
 from bpir.dialects.model.factors import Factors
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.passes.distribution import build
 
 TENSOR = "tensor"
 """The mesh axis of tensor parallelism."""
@@ -52,7 +51,7 @@ def placement(axes: Sequence[str], span: Span | None, between: Sequence[str] = (
     """The `dist.placement` that says what lies on the tensor-parallel mesh axis; none if nothing does."""
     groups = [Group(tuple(axes), TENSOR)] if axes else []
     groups += [Group(tuple(between), TENSOR, between=True)] if between else []
-    return [build("dist.placement", properties={"groups": groups_attribute(groups)}, span=span)] if groups else []
+    return [Placement.build(properties={"groups": groups_attribute(groups)}, span=span)] if groups else []
 
 
 @attrs.frozen(eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, part_of, settings_of
+from bpir.dialects.model.elementwise import Softmax
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning
 from bpir.ir.expression import ONE, Expr, constant
@@ -52,7 +53,7 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
         reasons |= dict.fromkeys(("communication", "all_gather_redo"), "changes nothing with tensor = 1")
     if not any(rule.fusible for rule in rules):
         reasons["fused_activation"] = "changes nothing: the block has no activation function"
-    if as_word(strategy.fields.get("recompute")) == "attention" and not any(rule.name == "model.softmax" for rule in rules):
+    if as_word(strategy.fields.get("recompute")) == "attention" and not any(isinstance(rule, Softmax) for rule in rules):
         reasons["recompute"] = "changes nothing: the block has no attention"
     if any(facts.at_least(width, constant(FP32)).proved for width in _weight_widths(block)):
         reasons["master_copy"] = f"keeps a second copy of weights that have {FP32} bytes or more already"

@@ -14,6 +14,7 @@ import attrs
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of
 from bpir.dialects.model.conventions import LayerView
+from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
@@ -83,13 +84,11 @@ class Graph:
         self.flows: dict[Value, Flow] = {}
         self.entered: dict[Value, Flow] = {}  # the flow behind the entry of a region, by value
         self.late = late_sums(block, regions.axes) if self._collective() else set()
-        self.arguments = [
-            self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.regions[0].blocks[0].arguments)
-        ]
+        self.arguments = [self._flow(value, self._type(value), None, f"x{index}") for index, value in enumerate(block.arguments)]
         self.results: list[Flow] = []
         self._uses = _uses(block)
         for operation in block.body:
-            if operation.name == "model.return":
+            if Return.of(operation) is not None:
                 if any(len(self._uses[v]) > 1 and {reader for reader, _ in self._uses[v]} == {operation} for v in operation.operands):
                     raise fail("a value is returned twice, and no layer reads it, where its gradients could be summed", operation.span)
                 self.results = [self.flows[v] for v in operation.operands]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
-from bpir.dialects.dist.tasks import text_of
+from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
-from bpir.passes.distribution import build
+from bpir.ir.syntax import symbol_of
 from bpir.passes.placement import TENSOR
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
@@ -55,7 +55,7 @@ class Tasks:
         self._memory()
         results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
         results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments)]
-        self.out.append(build("dist.return", results, span=self.graph.block.span))
+        self.out.append(dist.Return.build(results, span=self.graph.block.span))
         return self.out
 
     def _argument_gradient(self, index: int, flow: Flow) -> Value:
@@ -95,9 +95,9 @@ class Tasks:
     def _mark_unread(self) -> None:
         """A repeated layer of which backward reads nothing is counted, and says so."""
         read = {value for task in self.out.operations for value in task.operands}
-        for task in self.out.operations:
-            if text_of(task, "phase") == "recompute" and read.isdisjoint(task.results):
-                task.properties["unread"] = UnitAttr()
+        for task in dist.Task.each(self.out.operations):
+            if task.phase == "recompute" and read.isdisjoint(task.results):
+                task.operation.properties[dist.Task.unread.name] = UnitAttr()
 
     # --- backward
 
@@ -183,7 +183,7 @@ class Tasks:
         properties: dict[str, Attribute] = {"reduction": StringAttr("sum"), "axes": over}
         work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in layer.weight_types)
         properties |= self._names(layer, "gradient_reduction", work)
-        self.out.append(build("dist.all_reduce", operands, results, properties, span=layer.operation.span))
+        self.out.append(dist.AllReduce.build(operands, results, properties, span=layer.operation.span))
         self.weight_gradients[layer] = results
 
     def _kept(self, flow: Flow) -> Value:
@@ -225,7 +225,7 @@ class Tasks:
             properties["weights"] = ExprAttr(weights)
         if matmul is not ZERO:
             properties["matmul"] = ExprAttr(matmul)
-        self.out.append(build("dist.compute", operands, results, properties, span=layer.operation.span))
+        self.out.append(dist.Compute.build(operands, results, properties, span=layer.operation.span))
 
     def _collective(self, layer: Layer, phase: str, operand: Value, result: Value, work: Work, reduces: bool) -> None:
         properties = self._names(layer, phase, work)
@@ -235,14 +235,14 @@ class Tasks:
             ArrayAttr(tuple(StringAttr(a) for a in (*old, *new) if (a in old) != (a in new)))
             for old, new in zip(types[0].axes, types[1].axes, strict=True)
         ]
-        name = "dist.all_gather"
+        cls: type[dist.Collective] = dist.AllGather
         if reduces:
-            name = "dist.reduce_scatter" if self.graph.regions.sequence_parallel else "dist.all_reduce"
+            cls = dist.ReduceScatter if self.graph.regions.sequence_parallel else dist.AllReduce
             properties["reduction"] = StringAttr("sum")
-        if name == "dist.all_reduce":
+        if cls is dist.AllReduce:
             marks = [ArrayAttr((StringAttr(TENSOR),))]
         properties["axes"] = ArrayAttr(tuple(marks))
-        self.out.append(build(name, [operand], [result], properties, span=layer.operation.span))
+        self.out.append(cls.build([operand], [result], properties, span=layer.operation.span))
 
     def _memory(self) -> None:
         for layer in self.graph:
@@ -251,7 +251,6 @@ class Tasks:
             if kept.dropped:
                 properties["dropped"] = ArrayAttr(tuple(map(StringAttr, kept.dropped)))
             operands = [self._value(flow, self.forward, {}) for flow in kept.flows]
-            self.out.append(build("dist.memory", operands, properties=properties, span=layer.operation.span))
-        name = self.graph.block.properties["sym_name"]
-        facts: dict[str, Attribute] = {"layer": name, "facts": self.memory.activations()}
-        self.out.append(build("dist.activations", properties=facts, span=self.graph.block.span))
+            self.out.append(dist.Memory.build(operands, properties=properties, span=layer.operation.span))
+        facts: dict[str, Attribute] = {"layer": StringAttr(symbol_of(self.graph.block)), "facts": self.memory.activations()}
+        self.out.append(dist.BlockActivations.build(properties=facts, span=self.graph.block.span))

@@ -334,16 +334,16 @@ def _later(issued: Operation) -> None:
 
 
 def _route(issued: Operation) -> None:
-    from bpir.dialects.concrete.extension import build
+    from bpir.dialects.slot import Route
 
     ends = {"source": IntegerAttr(0, I64), "destination": IntegerAttr(1, I64)}
     assert issued.parent is not None
-    issued.parent.operations.append(build("slot.route", {"command": issued.properties["command"], **ends}, issued.span))
+    issued.parent.operations.append(Route.build(properties={"command": issued.properties["command"], **ends}, span=issued.span))
 
 
 def _foreign(command: Operation, name: str) -> None:
     from bpir.dialects import load
-    from bpir.dialects.concrete.extension import build
+    from bpir.ir.declaration import DECLARATIONS
 
     load(name.partition(".")[0])
     numbers = {"cycle": IntegerAttr(0, I64), "slot": IntegerAttr(0, I64)}
@@ -351,4 +351,4 @@ def _foreign(command: Operation, name: str) -> None:
     if name == "queue.queue":
         said["sym_name"] = StringAttr("more")
     assert command.parent is not None
-    command.parent.operations.append(build(name, said, command.span))
+    command.parent.operations.append(DECLARATIONS[name].build(properties=said, span=command.span))

@@ -238,8 +238,8 @@ def test_the_fingerprint_of_a_plan_is_that_of_its_structure() -> None:
 TAPE = '''
 """The `tape` dialect: a machine that reads its commands from a tape."""
 
-from bpir.dialects.concrete.extension import TargetExtension, Violation, build
-from bpir.dialects.plan import names_of, symbol_of, text_of
+from bpir.dialects.concrete.envelope import Command
+from bpir.dialects.concrete.extension import TargetExtension, Violation
 from bpir.ir.attributes import ArrayAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.dialect import Dialect, declare
@@ -252,26 +252,27 @@ class Tape(OperationDeclaration):
     """`tape.tape "main" [@a, @b]`"""
 
     name = "tape.tape"
-    syntax = (Text("label"), References("commands"))
-    required = ("label", "commands")
+    label = Text()
+    commands = References()
+    syntax = (label, commands)
 
 
 class TapeMachine(TargetExtension):
     kind = "tape"
 
     def operations(self, commands):
-        names = ArrayAttr(tuple(SymbolRefAttr((symbol_of(c),)) for c in commands))
-        return [build("tape.tape", {"label": StringAttr("main"), "commands": names})]
+        names = ArrayAttr(tuple(SymbolRefAttr((command.symbol,)) for command in Command.each(commands)))
+        return [Tape.build(properties={"label": StringAttr("main"), "commands": names})]
 
     def identity(self, operation):
-        return text_of(operation, "label")
+        return Tape(operation).label
 
     def violations(self, commands, operations):
         """R1 every command is on the tape."""
-        named = {name for o in operations for name in names_of(o, "commands")}
-        for command in commands:
-            if symbol_of(command) not in named:
-                yield Violation("R1", command, f"@{symbol_of(command)} is not on the tape")
+        named = {name for tape in Tape.each(operations) for name in tape.commands}
+        for command in Command.each(commands):
+            if command.symbol not in named:
+                yield Violation("R1", command, f"@{command.symbol} is not on the tape")
 '''
 
 

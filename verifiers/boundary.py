@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from bpir.dialects.levels import DistributedTaskIR
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Claim
@@ -39,7 +40,7 @@ def verifier(source: Operation, target: Operation, claims: list[Claim] | None = 
     """
     boundary = (level_of(source), level_of(target))
     if boundary == ("model", "dist"):
-        if any(operation.name in ("dist.activations", "dist.memory") for operation in target.walk()):
+        if any(block.is_training or block.memory for block in DistributedTaskIR(target).blocks):
             from bpir.verifiers.training import Training
 
             return Training(source, target, claims)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpir.dialects.bp import TensorType, shape_text, symbol_table
+from bpir.dialects.levels import ModelIR
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Statement
 
 _SIGN = {"divides": "|", "equal": "=", "greater": ">"}
@@ -41,7 +42,7 @@ def _tie(module: Operation, operation: Operation, shape: tuple[Expr, ...]) -> li
     """What is wrong with the layer that an operation is tied to: it is looked for in the same block, then in the others."""
     name = operation.properties["tied"]
     assert isinstance(name, StringAttr)
-    blocks = [block for block in top_level(module) if block.name == "model.block"]
+    blocks = [block.operation for block in ModelIR(module).blocks]
     blocks.sort(key=lambda block: operation not in block.body)
     layers = {layer_of(o): o for block in reversed(blocks) for o in block.body if isinstance(o.declaration, ModelOperation)}
     found = layers.get(name.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.attention import KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.composite import Composite
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
@@ -55,7 +56,7 @@ class _Reading:
 
     def _results(self, operation: Operation, operands: list[Value]) -> list[Value]:
         rule = operation.declaration
-        if operation.name == "model.kv_append" or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
+        if isinstance(rule, KvAppend) or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
             return operands
         if isinstance(rule, ModelOperation) and rule.composite is not None:
             return [self._steps(operation, rule.composite, operands)]
@@ -104,7 +105,7 @@ class _Reading:
         operation = Operation(name, operands, properties=own, span=source.span, declaration=rule)
         if layer:
             own["layer"] = StringAttr(layer)
-            operation.attributes["source"] = source.properties["layer"]
+            operation.attributes["source"] = StringAttr(layer_of(source))
         operation.results = [Value(type, operation, index) for index, type in enumerate(rule.infer(operation) or [])]
         self.operations.append(operation)
         return operation.results
@@ -138,7 +139,7 @@ def _read_as(value: Value, block: Operation) -> str:
             continue
         if rule.composite is not None:
             return rule.composite.operands[places[0]]
-        if reader.name == "model.kv_append":
+        if isinstance(rule, KvAppend):
             return ("key", "value")[places[0]]
         lanes = map(rule.factors(reader).lane_of_operand, places)
         made = [reader.results[lane.results[0]] for lane in lanes if len(lane.operands) == len(lane.results) == 1]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
+from bpir.dialects.model.attention import BatchMatmul
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import Calculon, Standard
+from bpir.dialects.model.elementwise import Softmax
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.training_layout import Layout
 
@@ -92,16 +94,16 @@ class Needs:
 
         Of every softmax that a batched product feeds and that feeds one, with nothing but operations element by element between.
         """
-        products = [o for o in self.operations if o.name == "model.batch_matmul"]
+        products = [o for o in self.operations if isinstance(o.declaration, BatchMatmul)]
         fed, feeding = _walk(products, self._readers), _walk(products, self._producers)
-        softmaxes = [o for o in self.operations if o.name == "model.softmax" and o in fed and o in feeding]
+        softmaxes = [o for o in self.operations if isinstance(o.declaration, Softmax) and o in fed and o in feeding]
         before, behind = _walk(softmaxes, self._producers), _walk(softmaxes, self._readers)
         dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked") and o in feeding}
         return {*softmaxes, *dropouts, *(o for o in products if o in before)}, {o for o in products if o in behind}
 
     @staticmethod
     def _producers(operation: Operation) -> list[Operation]:
-        return [value.owner for value in operation.operands if isinstance(value.owner, Operation)]
+        return [value.producer for value in operation.operands if value.producer is not None]
 
     def _readers(self, operation: Operation) -> list[Operation]:
         return [reader for value in operation.results for reader, _ in self.uses(value)]

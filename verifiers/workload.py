@@ -15,7 +15,7 @@ from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Relation
 from bpir.verifiers.typing_rule import symbol_name, weight_symbols
@@ -108,8 +108,8 @@ def with_visible(workload: Fields, block: Operation, blocks: Iterable[Operation]
     """The workload for a block without attention, where it says no context: the one that the attentions of the other blocks name."""
     if "context" in workload or {"query", "prefix"} <= workload.keys() or _context(block) is not None:
         return workload
-    named = {value for other in blocks for o in other.body if isinstance(value := o.properties.get("context"), ExprAttr)}
-    return {**workload, "context": named.pop()} if len(named) == 1 else workload
+    named = {context for other in blocks for context in _contexts(other)}
+    return {**workload, "context": ExprAttr(named.pop())} if len(named) == 1 else workload
 
 
 def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
@@ -153,9 +153,13 @@ def _axes(block: Operation, workload: Fields) -> tuple[Expr, Expr]:
     return batch, token
 
 
+def _contexts(block: Operation) -> set[Expr]:
+    return {operation.context for operation in ModelOperation.each(block.body)} - {ZERO}
+
+
 def _context(block: Operation) -> Expr | None:
     """The number of visible tokens that the operations of the block name."""
-    found = {value.expr for o in block.body if isinstance(value := o.properties.get("context"), ExprAttr)}
+    found = _contexts(block)
     if len(found) > 1:
         raise UnreadableWorkload("the block names two contexts: " + ", ".join(sorted(expr.text for expr in found)))
     return found.pop() if found else None

@@ -6,15 +6,15 @@ envelope, the pass `bind-target` and the verifiers find it by the kind that a `b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import attrs
 
 from bpir import dialects
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import DECLARATIONS, Place
-from bpir.ir.diagnostic import Diagnostic, Span
+from bpir.ir.declaration import Place
+from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation
 
 
@@ -104,8 +104,3 @@ def extension_of(kind: str) -> TargetExtension | None:
     if kind:
         dialects.load(kind)
     return EXTENSIONS.get(kind)
-
-
-def build(name: str, properties: Mapping[str, Attribute], span: Span | None = None) -> Operation:
-    """An operation of a target's dialect."""
-    return Operation(name, properties=dict(properties), span=span, declaration=DECLARATIONS[name])
