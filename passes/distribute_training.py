@@ -10,7 +10,7 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
-from bpir.dialects.model.base import TOKEN_RANK
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
@@ -71,8 +71,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     `core_attention` repeats the product with V as well, whose result is kept: the repeated one is `unread`. `full` repeats all on
     which a kept value depends. What a repeated layer reads and nobody repeats is kept; under `full` it is the checkpoint.
 
-    Restrictions: every operation and every argument reaches a result of the block. Under sequence parallelism no operation between
-    regions needs the token axis whole. A value that is returned twice is read by a layer too.
+    Restrictions: every operation and every argument reaches a result of the block. Mixtures of experts are not trained yet. Under
+    sequence parallelism no operation between regions needs the token axis whole. A value that is returned twice is read by a layer too.
 
     Deviations from the papers: elementwise work is counted where the papers count matrix products alone. The convention of
     Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
@@ -125,6 +125,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         between: dict[str, None] = {}
         blocks = []
         for operation in models:
+            refuse_without_gradient(operation)
             axes = tuple(axes_in(operation, placed))
             block = decompose(operation, training_axes(operation, workload.fields if workload is not None else {}))
             for axis in axes if parallel else ():
@@ -223,3 +224,11 @@ def choices_of(strategy: Binding, parallel: bool) -> Choices:
         flag("fused_activation"),
         flag("master_copy") if "master_copy" in fields else None,
     )
+
+
+def refuse_without_gradient(block: Operation) -> None:
+    """Refuse a block with an operation whose training is not derived."""
+    for operation in block.body:
+        rule = operation.declaration
+        if isinstance(rule, ModelOperation) and not rule.differentiable:
+            raise fail(f"the training of '{operation.name}' is not derived yet", operation.span)

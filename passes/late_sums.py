@@ -32,7 +32,7 @@ def late_sums(block: Operation, axes: Collection[str], erased: Callable[[Operati
     for operation, rule, operands in computed:
         for lane in rule.factors(operation).lanes if rule is not None else ():
             assert rule is not None
-            read = [operands[index] for index in lane.operands]
+            read = [operands[index] for index in lane.operands if index not in rule.factors_of_sums]
             made = [operation.results[index] for index in lane.results]
             if rule.passes_sums and partial.issuperset(read) and all(uses[value] == 1 for value in read):
                 late.update(read)

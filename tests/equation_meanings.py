@@ -436,8 +436,9 @@ def rule_works(operation: Operation, sizes: Mapping[str, Expr], fused: bool = Fa
 
 def one(arguments: str, line: str) -> Operation:
     """The first operation of a block with the arguments."""
-    symbols = "b, m, n, k, i, q, c, g, h, d, B, S, H, e"
-    text = f"module {{\n  bp.symbols {symbols} where g | h\n  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
+    symbols = "b, m, n, k, i, q, c, g, h, d, B, S, H, E, e"
+    head = f"module {{\n  bp.symbols {symbols} where g | h, E > k\n"
+    text = f"{head}  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
     return next(o for block in top_level(read(text)) if block.name == "model.block" for o in block.body)
 
 
@@ -503,6 +504,41 @@ def _() -> list[Meaning]:
     whole, part = (one(arguments, f'%o, %p = model.rope "l" %x, %y{dims}') for dims in ("", " dims k"))
     heads = B * S * (h + symbol("g"))
     return [rule_works(whole, {"n": heads * d, "m": heads * d}), rule_works(part, {"n": heads * d, "m": heads * symbol("k")})]
+
+
+EXPERTS = {"m": B * S, "H": H, "E": symbol("E"), "k": symbol("k")}
+ROUTED = "%x: !bp.tensor<B x S x H, e>, %z: !bp.tensor<B x S x k, f32>"
+
+
+@meaning("model.router")
+def _() -> Meanings:
+    plain, sigmoid, biased = (
+        one(tensors(x="B x S x H"), f'%r = model.router "l" %x{form}')
+        for form in (" top k of E", " top k of E scores sigmoid", " bias top k of E scores softmax")
+    )
+    return {
+        "": [rule_works(plain, EXPERTS)],
+        "with sigmoid": [rule_works(sigmoid, EXPERTS)],
+        "with a bias": [rule_works(biased, EXPERTS)],
+    }
+
+
+@meaning("model.dispatch")
+def _() -> list[Meaning]:
+    return [rule_works(one(ROUTED, '%r = model.dispatch "l" %x, %z'), EXPERTS)]
+
+
+@meaning("model.experts")
+def _() -> Meanings:
+    names = {"r": B * S * symbol("k"), "E": symbol("E"), "n": H, "p": symbol("n")}
+    plain, biased = (one(tensors(x="B x S x k x H"), f'%r = model.experts "l" %x{flag} of E : [n]') for flag in ("", " bias"))
+    return {"": [rule_works(plain, names)], "with a bias": [rule_works(biased, names)]}
+
+
+@meaning("model.combine")
+def _() -> list[Meaning]:
+    arguments = "%x: !bp.tensor<B x S x k x H, e>, %z: !bp.tensor<B x S x k, f32>"
+    return [rule_works(one(arguments, '%r = model.combine "l" %x, %z'), EXPERTS)]
 
 
 def collective(name: str) -> Meanings:

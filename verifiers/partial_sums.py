@@ -1,8 +1,8 @@
 """Where the partial sums of a block are reduced: as late as they can be.
 
-A partial sum passes an operation that is linear in its operands if these are all partial over the same mesh axes, and nothing else reads
-them; what it makes is partial then. Everywhere else a partial sum is reduced where it arises. So attention and MLP in parallel are added
-first and reduced once, and `(y + w) + x` costs one reduction where `(y + x) + w` costs two.
+A partial sum passes an operation that is linear in its operands (or in some of them, times complete ones) if these are all partial over
+the same mesh axes, and nothing else reads them; what it makes is partial then. Everywhere else a partial sum is reduced where it arises.
+So attention and MLP in parallel are added first and reduced once, and `(y + w) + x` costs one reduction where `(y + x) + w` costs two.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PartialSums:
     def _operation(self, operation: Operation, rule: ModelOperation, placed: Placed) -> None:
         typing = typing_of(operation, placed)
         for lane in typing.factors.lanes:
-            operands = [self._read(operation.operands[index]) for index in lane.operands]
+            operands = [self._read(operation.operands[index]) for index in lane.operands if index not in rule.factors_of_sums]
             over = {self._over.get(value, ()) for value in operands}
             alone = all(self._readers[value] == [operation] for value in operands)
             passes = rule.passes_sums and len(over) == 1 and over != {()} and alone

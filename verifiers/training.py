@@ -12,6 +12,7 @@ from bpir.dialects.bind import STRATEGY, Strategy, Workload, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
+from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
 from bpir.ir.attributes import Attribute
@@ -94,6 +95,10 @@ class Training:
 
     def _block(self, model: Operation, block: dist.Block) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
+        for operation in model.body:
+            if isinstance(operation.declaration, ModelOperation) and not operation.declaration.differentiable:
+                self.findings.refuse("R8", operation, f"nothing says what the gradient of '{operation.name}' is")
+                return set()
         strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)

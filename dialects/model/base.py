@@ -88,6 +88,8 @@ class ModelOperation(OperationDeclaration):
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands, of its lane, that a result may be written over, where they die there
     passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
+    factors_of_sums: ClassVar[tuple[int, ...]] = ()  # with `passes_sums`: operands that partial sums are multiplied by, which are complete
+    differentiable: ClassVar[bool] = True  # training of it is derived
     composite: ClassVar[Composite | None] = None  # the operations that it stands for; training has these
     per_result: ClassVar[str] = ""  # a property with an entry for each result: training has an operation of its own for each of several
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy

@@ -20,7 +20,7 @@ class Node:
 
     Attributes:
         operands: values, by number.
-        says, words, sizes: its flags, words and expressions.
+        says, words, sizes: its flags and choices (`scores sigmoid`), words and expressions.
         shapes: of a linear, the dimensions that each result gets.
         made: of each result the dimensions behind batch and tokens.
         new_tokens: whether the second operand has the tokens of the block's first input: in inference the new ones.
@@ -161,6 +161,8 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
             says.add(name)
         elif isinstance(attribute, StringAttr):
             words[name] = attribute.value
+            if name not in ("layer", "tied"):
+                says.add(f"{name} {attribute.value}")
         elif isinstance(attribute, ExprAttr):
             sizes[name] = number(attribute.expr)
     shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation.properties.get("features")))
