@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import attrs
 import numpy as np
 
-from bpir.dialects.bind import as_expr, as_word, fields_of
-from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
+from bpir.dialects.bind import Strategy, Workload, as_expr, as_word
+from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.parts import mesh_entries
-from bpir.ir.attributes import Attribute, SymbolRefAttr
+from bpir.dialects.levels import DistributedTaskIR, ModelIR
+from bpir.dialects.model import structure as model
+from bpir.dialects.model.base import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
-from bpir.ir.expression import ONE, Expr, constant
-from bpir.ir.operation import Operation, Value, top_level
+from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.operation import Operation, Value
 from bpir.run.lineage import Lineage
 from bpir.run.measure import wrong_work
 from bpir.run.memory.activations import Alive, stored_activations
@@ -32,6 +34,8 @@ from bpir.run.ranks.tasks import Tasks
 from bpir.run.ranks.updates import Updates
 from bpir.run.ranks.values import Ranks
 from bpir.run.sizes import choose, refuse_large
+
+_N = TypeVar("_N", model.Block, dist.Mesh, Strategy, Workload)
 
 DEVIATION = 1e-7
 """What the model's gradients may be off the complex step."""
@@ -68,12 +72,13 @@ def check(source: Operation, module: Operation, given: Mapping[str, int], plan: 
     Raises:
         DiagnosticError: it can't be run at all: not such modules, no numbers, too large.
     """
-    blocks = [operation for operation in top_level(module) if operation.name == "dist.block"]
+    ir = DistributedTaskIR(module)
+    blocks = ir.blocks
     if not blocks:
         raise fail("nothing to run: the module has no dist.block", module.span)
     chosen = choose(module, source, given)
     with np.errstate(all="ignore"):  # a number that is none differs from what is expected, and is told as such
-        return [_Check(source, module, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
+        return [_Check(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
 
 
 class _Check:
@@ -81,26 +86,26 @@ class _Check:
 
     def __init__(
         self,
-        source: Operation,
-        module: Operation,
-        block: Operation,
+        source: ModelIR,
+        ir: DistributedTaskIR,
+        block: dist.Block,
         numbers: Numbers,
         chosen: Mapping[str, int],
         plan: Operation | None,
     ) -> None:
-        self.module, self.block, self.numbers, self.plan = module, block, numbers, plan
-        self.model_block = _named(source, "model.block", dist.text_of(block, "source"), block)
-        phases = {dist.text_of(task, "phase") for task in block.body} - {""}
+        self.ir, self.block, self.numbers, self.plan = ir, block, numbers, plan
+        self.model_block = _named(source.blocks, model.Block.name, block.source, block).operation
+        phases = {task.phase for task in block.tasks}
         self.inference = next((phase for phase in INFERENCE if phase in phases), "")
-        mesh = _named(module, "dist.mesh", _reference(block, "mesh"), block)
-        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh_entries(mesh.properties.get("axes"))})
-        self.strategy = _fields(module, block, "strategy")
-        self.workload = _fields(module, block, "workload")
+        mesh = _named(ir.meshes, dist.Mesh.name, block.mesh, block)
+        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh.axes.items()})
+        self.strategy = _named(ir.strategies, Strategy.name, block.strategy, block).fields
+        self.workload = _named(ir.workloads, Workload.name, block.workload, block).fields if block.workload else {}
         self.fused = as_word(self.strategy.get("fused_activation")) == "true"
-        self.outcome = Outcome(dist.text_of(block, "sym_name"), len(self.mesh.ranks), numbers.values, chosen)
+        self.outcome = Outcome(block.symbol, len(self.mesh.ranks), numbers.values, chosen)
 
     def run(self) -> Outcome:
-        refuse_large(self.block, self.numbers, len(self.mesh.ranks))
+        refuse_large(self.block.operation, self.numbers, len(self.mesh.ranks))
         outcome, model = self.outcome, self._model()
         ranks, lineage = Ranks(self.mesh, self.numbers, model.floor), Lineage(model.graph)
         updates = Updates(ranks, model, lineage, self._shards(), self._copies)
@@ -143,7 +148,7 @@ class _Check:
         chosen = as_word(self.strategy.get("master_copy"))
         if chosen is not None or not isinstance(gradient.type, TensorType):
             return chosen == "true"
-        return not symbol_table(self.module).facts.at_least(gradient.type.element_bytes, constant(4)).proved
+        return not self.ir.symbols.facts.at_least(gradient.type.element_bytes, constant(4)).proved
 
     def _own_gradients(self, model: Model) -> None:
         assert model.gradients is not None
@@ -158,7 +163,7 @@ class _Check:
     def _model(self) -> Model:
         values, context = self._model_numbers()
         graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token())
-        arguments = self.model_block.regions[0].blocks[0].arguments
+        arguments = self.model_block.arguments
         types = [a.type for a in arguments if isinstance(a.type, TensorType)]
         draws = [draw_indices if type.is_index else draw for type in types]
         inputs = [draws[i](f"input {i}", tuple(map(values.size, type.dims))) for i, type in enumerate(types)]
@@ -170,7 +175,7 @@ class _Check:
 
     def _keeps_last_token(self) -> bool:
         """Whether the head sees the last token alone: the workload does not say `head = all`, and one token is not all there is."""
-        argument = self.block.regions[0].blocks[0].arguments[0].type
+        argument = self.block.arguments[0].type
         single = isinstance(argument, TensorType) and argument.dims[1] is ONE
         return self.inference == "prefill" and as_word(self.workload.get("head")) != "all" and not single
 
@@ -178,7 +183,7 @@ class _Check:
         """The numbers of the model's symbols, and how many tokens are visible: a workload may give an axis another size below the model."""
         values = dict(self.numbers.values)
         changed: dict[str, int] = {}
-        ours, theirs = (b.regions[0].blocks[0].arguments for b in (self.model_block, self.block))
+        ours, theirs = self.model_block.arguments, self.block.arguments
         token: int | None = None
         for ours_value, theirs_value in zip(ours, theirs, strict=False):
             mine, other = ours_value.type, theirs_value.type
@@ -193,36 +198,28 @@ class _Check:
                     raise fail(f"a dimension of {dim.text} of the model is {size} in the block", self.block.span)
                 token = size if index == 1 and token is None else token
         values.update(changed)
-        named = next((o.properties["context"] for o in self.model_block.body if isinstance(o.properties.get("context"), ExprAttr)), None)
+        named = next((o.context for o in ModelOperation.each(self.model_block.body) if o.context is not ZERO), None)
         context = token or 1
         wanted: Expr | None = as_expr(self.workload.get("context")) if self.inference else None
         query, prefix = (as_expr(self.workload.get(field)) for field in ("query", "prefix"))
         if self.inference and query is not None and prefix is not None:
             wanted = query + prefix
-        if self.inference and wanted is None and isinstance(named, ExprAttr):
-            wanted = named.expr
+        if self.inference and wanted is None:
+            wanted = named
         if wanted is not None:
             context = self.numbers.size(wanted)
-        if isinstance(named, ExprAttr) and named.expr.symbols == (named.expr.text,) and named.expr.text not in changed:
-            values[named.expr.text] = context
+        if named is not None and named.symbols == (named.text,) and named.text not in changed:
+            values[named.text] = context
         return Numbers(values), context
 
 
-def _named(module: Operation, kind: str, name: str, reader: Operation) -> Operation:
-    for operation in top_level(module):
-        if operation.name == kind and dist.text_of(operation, "sym_name") == name:
-            return operation
-    raise fail(f"'{dist.text_of(reader, 'sym_name')}' can't run: there is no {kind} '{name}'", reader.span)
+def _named(known: Sequence[_N], kind: str, name: str, reader: dist.Block) -> _N:
+    """What a block names.
 
-
-def _reference(operation: Operation, name: str) -> str:
-    value = operation.properties.get(name)
-    return value.text.lstrip("@") if isinstance(value, SymbolRefAttr) else ""
-
-
-def _fields(module: Operation, block: Operation, kind: str) -> dict[str, Attribute]:
-    name = _reference(block, kind)
-    return fields_of(_named(module, f"bind.{kind}", name, block)) if name else {}
-
-
-__all__ = ["Outcome", "check"]
+    Raises:
+        DiagnosticError: the module has nothing of the name.
+    """
+    for one in known:
+        if one.symbol == name:
+            return one
+    raise fail(f"'{reader.symbol}' can't run: there is no {kind} '{name}'", reader.span)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.operation import Operation
 from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS
 
@@ -16,25 +15,25 @@ class Lineage:
         self.graph = graph
         self.known: dict[tuple[str, str], list[Step]] = {}
 
-    def steps(self, task: Operation) -> list[Step]:
+    def steps(self, task: dist.Task) -> list[Step]:
         """The steps that a task does, one for each result where a linear has several.
 
         Raises:
             DiagnosticError: the model has no such operation.
         """
-        kind, source, layer = dist.kind_of(task), dist.text_of(task, "source"), layer_of(task)
+        kind, source, layer = task.kind_of_work, task.source, task.layer
         known = self.known.get((layer, kind))
         if known is None:
             known = self.known[layer, kind] = self._found(task, kind, source, layer)
         return known
 
-    def _found(self, task: Operation, kind: str, source: str, layer: str) -> list[Step]:
+    def _found(self, task: dist.Task, kind: str, source: str, layer: str) -> list[Step]:
         candidates = [step for step in self.graph.steps if step.layer == source and step.kind == kind]
         if not candidates:
             layers = {step.layer for step in self.graph.steps}
             what = f"'{source}' of the model computes no '{kind}'" if source in layers else f"the model has no layer '{source}'"
-            raise fail(f"'{dist.name_of(task)}' can't run: {what}{suggestion(source, layers)}", task.span)
-        if len(candidates) > 1 and len(task.results) == len(candidates) and dist.whole_operation(task):
+            raise fail(f"'{task.label}' can't run: {what}{suggestion(source, layers)}", task.span)
+        if len(candidates) > 1 and len(task.results) == len(candidates) and isinstance(task, dist.Compute) and task.is_whole:
             return candidates
         if len(candidates) == 1:
             return candidates
@@ -44,29 +43,24 @@ class Lineage:
         free = [step for step in candidates if step.index not in taken]
         return ([step for step in named if step in free] or named or free or candidates)[:1]
 
-    def updated(self, task: Operation) -> Step:
+    def updated(self, task: dist.Task) -> Step:
         """The step whose weights an optimizer task updates.
 
         Raises:
             DiagnosticError: the model has no such operation with weights.
         """
-        layer, source = layer_of(task), dist.text_of(task, "source")
+        layer, source = task.layer, task.source
         for step in self.graph.steps:
             if step.layer == source and has_weights(step):
                 known = self.known.get((layer, step.kind))
                 if known is None or step in known:
                     return step
-        raise fail(f"'{dist.name_of(task)}' can't run: '{source}' of the model has no weights", task.span)
+        raise fail(f"'{task.label}' can't run: '{source}' of the model has no weights", task.span)
 
 
-def layer_of(task: Operation) -> str:
-    """The name of a task without its phase."""
-    return dist.name_of(task).removesuffix("." + dist.text_of(task, "phase"))
-
-
-def is_activation(task: Operation) -> bool:
+def is_activation(task: dist.Task) -> bool:
     """Whether a task is of an activation function, which may be fused with what is before it."""
-    semantics = SEMANTICS.get(dist.kind_of(task))
+    semantics = SEMANTICS.get(task.kind_of_work)
     return semantics is not None and semantics.activation
 
 

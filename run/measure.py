@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import Diagnostic, error
-from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation
+from bpir.ir.expression import Expr
 from bpir.run.call import Meter
 from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
 
 
-def wrong_work(meters: Mapping[Operation, Sequence[Meter]], numbers: Numbers, fused: bool, bytes_too: bool) -> list[Diagnostic]:
+def wrong_work(meters: Mapping[dist.Task, Sequence[Meter]], numbers: Numbers, fused: bool, bytes_too: bool) -> list[Diagnostic]:
     """The first number of each task that is not what was measured, on the rank where it is most.
 
     Args:
@@ -30,29 +28,23 @@ def wrong_work(meters: Mapping[Operation, Sequence[Meter]], numbers: Numbers, fu
             if value != most:
                 rank = measured.index(most)
                 shown = f"{stated.text} = {value}" if stated.symbols else str(value)
-                found.append(error(f"'{dist.name_of(task)}' states {name} = {shown}, rank {rank} {unit} {most}", task.span))
+                found.append(error(f"'{task.label}' states {name} = {shown}, rank {rank} {unit} {most}", task.span))
                 break
     return found
 
 
-def _components(task: Operation, ranks: Sequence[Meter], silent: bool, bytes_too: bool) -> list[tuple[str, Expr, str, list[Fraction]]]:
+def _components(task: dist.Task, ranks: Sequence[Meter], silent: bool, bytes_too: bool) -> list[tuple[str, Expr, str, list[Fraction]]]:
     """What is stated and what was measured: a name, the statement, a verb, the number of each rank."""
     products = [Fraction(meter.matmul) for meter in ranks]
-    found = [("matmul", _clause(task, "matmul"), "does", products)]
+    found = [("matmul", task.matmul, "does", products)]
     if not bytes_too:
         return found
-    work = dist.work_of(task)
     read = [Fraction(0) if silent else meter.bytes_read for meter in ranks]
     written = [Fraction(0) if silent else meter.written or Fraction(0) for meter in ranks]
     found += [
-        ("weights", _clause(task, "weights"), "uses", [Fraction(meter.weights) for meter in ranks]),
-        ("read", work.read if work else ZERO, "reads", read),
-        ("write", work.write if work else ZERO, "writes", written),
-        ("msg", work.msg if work else ZERO, "sends", [meter.message for meter in ranks]),
+        ("weights", task.weights, "uses", [Fraction(meter.weights) for meter in ranks]),
+        ("read", task.work.read, "reads", read),
+        ("write", task.work.write, "writes", written),
+        ("msg", task.work.msg, "sends", [meter.message for meter in ranks]),
     ]
     return found
-
-
-def _clause(task: Operation, name: str) -> Expr:
-    value = task.properties.get(name)
-    return value.expr if isinstance(value, ExprAttr) else ZERO

@@ -8,9 +8,10 @@ from fractions import Fraction
 import attrs
 
 from bpir.dialects.bp import TensorType
+from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.ranks.mesh import Layout
 
 
@@ -38,7 +39,7 @@ class Numbers:
     def text(self, expr: Expr) -> str:
         return ", ".join(f"{name} = {self.values[name]}" for name in expr.symbols)
 
-    def layout(self, value: Value, reader: Operation) -> Layout:
+    def layout(self, value: Value, reader: Place) -> Layout:
         """How a value lies on the mesh.
 
         Raises:

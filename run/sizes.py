@@ -8,7 +8,7 @@ from itertools import chain
 import attrs
 
 from bpir.dialects.bp import SymbolTable, TensorType, expressions_in, symbol_table
-from bpir.dialects.dist.parts import mesh_entries
+from bpir.dialects.dist.tasks import Mesh
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
@@ -89,9 +89,7 @@ def _values(operation: Operation) -> list[Value]:
 
 
 def _axes(module: Operation) -> list[tuple[str, Expr]]:
-    return [
-        entry for operation in module.walk() if operation.name == "dist.mesh" for entry in mesh_entries(operation.properties.get("axes"))
-    ]
+    return [axis for mesh in Mesh.each(module.walk()) for axis in mesh.axes.items()]
 
 
 def _text(values: Mapping[str, int], names: Iterable[str]) -> str:

@@ -8,9 +8,8 @@ from fractions import Fraction
 import attrs
 
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.facts import Activations
 from bpir.ir.diagnostic import Diagnostic, error, note
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.call import Array
 from bpir.run.numbers import Numbers
 
@@ -25,17 +24,16 @@ class Alive:
 
 
 def stored_activations(
-    block: Operation, inputs: int, arrays: Mapping[Value, Sequence[Array]], numbers: Numbers
+    block: dist.Block, inputs: int, arrays: Mapping[Value, Sequence[Array]], numbers: Numbers
 ) -> tuple[list[Alive], list[Diagnostic]]:
     """Values made before forward ends, or given, that a task after it reads, against `stored` and `checkpoint`."""
-    facts = next((o for o in block.body if isinstance(o.properties.get("facts"), Activations)), None)
+    facts = next(iter(block.activations), None)
     if facts is None:
         return [], []
-    given = set(block.regions[0].blocks[0].arguments[:inputs])
-    tasks = [o for o in block.body if isinstance(o.declaration, dist.Task)]
-    end = max((i + 1 for i, task in enumerate(tasks) if dist.text_of(task, "phase") == "forward"), default=0)
+    given, tasks = set(block.arguments[:inputs]), block.tasks
+    end = max((i + 1 for i, task in enumerate(tasks) if task.phase == "forward"), default=0)
     before = {v for task in tasks[:end] for v in task.results} | given
-    kept: dict[Value, Operation] = {}
+    kept: dict[Value, dist.Task] = {}
     for task in tasks[end:]:
         for value in task.operands:
             if value in before:
@@ -43,13 +41,12 @@ def stored_activations(
     alive = max(
         (sum((arrays[v][rank].size * numbers.width(v) for v in kept), Fraction(0)) for rank in range(_ranks(arrays))), default=Fraction(0)
     )
-    held = facts.properties["facts"]
-    assert isinstance(held, Activations)
+    held = facts.facts
     stated = numbers.fraction(held.stored) + numbers.fraction(held.checkpoint)
     found = [Alive("stored activations", alive, stated)]
     if alive <= stated:
         return found, []
-    notes = [note(f"'%{v.name or v.index}' is read by '{dist.name_of(task)}'", task.span) for v, task in kept.items()]
+    notes = [note(f"'%{v.name or v.index}' is read by '{task.label}'", task.span) for v, task in kept.items()]
     message = f"{alive} bytes of forward are alive until backward, 'stored' and 'checkpoint' are {stated}"
     return found, [error(message, facts.span, *notes[:12])]
 

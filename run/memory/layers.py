@@ -8,11 +8,10 @@ from fractions import Fraction
 import attrs
 
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.facts import LayerMemory
 from bpir.ir.diagnostic import Diagnostic, error
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.call import Array, Meter
-from bpir.run.lineage import is_activation, layer_of
+from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
 
 
@@ -26,9 +25,9 @@ class LayerBytes:
         copies: whether the optimizer keeps an fp32 copy of the weights that a gradient belongs to.
     """
 
-    block: Operation
+    block: dist.Block
     arrays: Mapping[Value, Sequence[Array]]
-    meters: Mapping[Operation, Sequence[Meter]]
+    meters: Mapping[dist.Task, Sequence[Meter]]
     numbers: Numbers
     shards: Fraction
     copies: Callable[[Value], bool]
@@ -36,22 +35,20 @@ class LayerBytes:
 
     def wrong(self) -> list[Diagnostic]:
         """The first fact of each layer that is not what was measured."""
-        tasks = {(layer_of(task), dist.text_of(task, "phase")): task for task in self.meters}
+        tasks = {(task.layer, task.phase): task for task in self.meters}
         found = []
-        for operation in self.block.body:
-            facts, layer = operation.properties.get("facts"), dist.text_of(operation, "layer")
-            if not isinstance(facts, LayerMemory):
-                continue
-            measured = self._measured(operation, {phase: task for (name, phase), task in tasks.items() if name == layer})
+        for memory in self.block.memory:
+            facts, layer = memory.facts, memory.layer
+            measured = self._measured(memory, {phase: task for (name, phase), task in tasks.items() if name == layer})
             for name, stated in zip(facts.names(), facts.components, strict=True):
                 value = self.numbers.fraction(stated)
                 if value != measured[name]:
                     shown = f"{stated.text} = {value}" if stated.symbols else str(value)
-                    found.append(error(f"'{layer}' states {name} = {shown} bytes, its tasks have {measured[name]}", operation.span))
+                    found.append(error(f"'{layer}' states {name} = {shown} bytes, its tasks have {measured[name]}", memory.span))
                     break
         return found
 
-    def _measured(self, memory: Operation, tasks: Mapping[str, Operation]) -> dict[str, Fraction]:
+    def _measured(self, memory: dist.Memory, tasks: Mapping[str, dist.Task]) -> dict[str, Fraction]:
         forward, backward, update = (tasks.get(phase) for phase in ("forward", "activation_gradient", "weight_gradient"))
         if backward is not None and self.fused and is_activation(backward):
             backward = None
@@ -68,7 +65,7 @@ class LayerBytes:
             "optimizer": states / self.shards,
         }
 
-    def _weights(self, task: Operation | None) -> Fraction:
+    def _weights(self, task: dist.Task | None) -> Fraction:
         if task is None:
             return Fraction(0)
         return max(sum((size for size in meter.held.values()), Fraction(0)) for meter in self.meters[task])
@@ -80,6 +77,6 @@ class LayerBytes:
         return sum((self._elements(v) * self.numbers.width(v) for v in values), Fraction(0))
 
 
-def _without_mask(task: Operation) -> list[Value]:
+def _without_mask(task: dist.Task) -> list[Value]:
     """The results of a forward task, but for the mask of a dropout."""
-    return task.results[:-1] if dist.kind_of(task) == "dropout" else task.results
+    return task.results[:-1] if task.kind_of_work == "dropout" else task.results

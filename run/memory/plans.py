@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import attrs
 
-from bpir.dialects.bp import ExprAttr
+from bpir.dialects import plan
 from bpir.dialects.dist import tasks as dist
-from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error, fail
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Meter
@@ -25,44 +24,36 @@ OVERWRITES = ("all_reduce",)
 class Buffer:
     """One buffer of a plan: what it is for, what it is derived from, the tasks that write it, its bytes."""
 
-    operation: Operation
+    operation: plan.Buffer
     role: str
     origin: str
     producers: frozenset[str]
     size: Fraction
 
 
-def buffers_of(plan: Operation, numbers: Numbers) -> list[Buffer]:
+def buffers_of(module: Operation, numbers: Numbers) -> list[Buffer]:
     """The buffers of a plan.
 
     Raises:
         DiagnosticError: the module has none.
     """
-    found = []
-    for operation in plan.walk():
-        size = operation.properties.get("size")
-        if operation.name == "plan.buffer" and isinstance(size, ExprAttr):
-            role, origin = dist.text_of(operation, "role"), dist.text_of(operation, "source")
-            found.append(Buffer(operation, role, origin, _names(operation, "producers"), numbers.fraction(size.expr)))
+    found = [
+        Buffer(buffer, buffer.role, buffer.source, frozenset(buffer.producers), numbers.fraction(buffer.size))
+        for buffer in plan.Buffer.each(module.walk())
+    ]
     if not found:
-        raise fail("expected a plan, found a module without buffers", plan.span)
+        raise fail("expected a plan, found a module without buffers", module.span)
     return found
-
-
-def _names(operation: Operation, name: str) -> frozenset[str]:
-    attribute = operation.properties.get(name)
-    values = attribute.values if isinstance(attribute, ArrayAttr) else ()
-    return frozenset(value.text.lstrip("@").strip('"') for value in values if isinstance(value, SymbolRefAttr))
 
 
 @attrs.frozen(eq=False)
 class PlanMemory:
     """Compares the buffers of a plan with what a block had alive on its ranks."""
 
-    block: Operation
+    block: dist.Block
     buffers: Sequence[Buffer]
     arrays: Mapping[Value, Sequence[Array]]
-    meters: Mapping[Operation, Sequence[Meter]]
+    meters: Mapping[dist.Task, Sequence[Meter]]
     numbers: Numbers
 
     def compare(self) -> tuple[list[Alive], list[Diagnostic]]:
@@ -72,8 +63,8 @@ class PlanMemory:
             stated = sum((buffer.size for buffer in buffers), Fraction(0))
             found.append((what, needed, stated))
             if needed > stated:
-                where = buffers[0].operation if buffers else self.block
-                against.append(error(f"{needed} bytes are alive for the {what}, the plan has {stated}", where.span))
+                where = buffers[0].operation.span if buffers else self.block.span
+                against.append(error(f"{needed} bytes are alive for the {what}, the plan has {stated}", where))
         totals: dict[str, Alive] = {}
         for what, needed, stated in found:
             kind = what.partition(" of ")[0]
@@ -82,14 +73,14 @@ class PlanMemory:
         return list(totals.values()), against
 
     def _caches(self) -> list[tuple[str, Fraction, list[Buffer]]]:
-        states = [o for o in self.block.body if o.name == "dist.state"]
-        return [(f"KV cache of '{dist.name_of(o)}'", self._most(o.results), self._from(dist.name_of(o), "state")) for o in states]
+        states = self.block.states
+        return [(f"KV cache of '{o.label}'", self._most(o.results), self._from(o.label, "state")) for o in states]
 
     def _weights(self) -> list[tuple[str, Fraction, list[Buffer]]]:
         """By the task that a buffer of weights is made from: it reads them whole."""
         found = []
         for buffer in self.buffers:
-            task = next((t for t in self.meters if dist.name_of(t) == buffer.origin), None)
+            task = next((t for t in self.meters if t.label == buffer.origin), None)
             if buffer.role == "constant" and task is not None:
                 needed = max(sum(m.held.values(), Fraction(0)) for m in self.meters[task])
                 found.append((f"weights of '{buffer.origin}'", needed, [buffer]))
@@ -97,9 +88,9 @@ class PlanMemory:
 
     def _workspace(self) -> list[tuple[str, Fraction, list[Buffer]]]:
         """The most bytes of values without a buffer of their own, at any task."""
-        tasks = [o for o in self.block.body if isinstance(o.declaration, dist.Task)]
+        tasks = self.block.tasks
         owned = frozenset().union(*(buffer.producers for buffer in self.buffers))
-        made = {v: i for i, task in enumerate(tasks) if dist.name_of(task) not in owned for v in task.results}
+        made = {v: i for i, task in enumerate(tasks) if task.label not in owned for v in task.results}
         last = {v: i for i, task in enumerate(tasks) for v in task.operands if v in made}
         peak = Fraction(0)
         for place, task in enumerate(tasks):
@@ -111,9 +102,9 @@ class PlanMemory:
             return []
         return [("workspace", peak, [buffer for buffer in self.buffers if buffer.role == "workspace"])]
 
-    def _reused(self, task: Operation, dying: Sequence[Value], made: Mapping[Value, int]) -> Fraction:
+    def _reused(self, task: dist.Task, dying: Sequence[Value], made: Mapping[Value, int]) -> Fraction:
         """The bytes of results that lie where operands were; with lanes, of each result where its own operand was."""
-        kind = dist.kind_of(task)
+        kind = task.kind_of_work
         semantics = SEMANTICS.get(kind)
         places = (0,) if kind in OVERWRITES else semantics.in_place if semantics is not None else ()
         lanes = bool(places) and semantics is not None and semantics.lanes

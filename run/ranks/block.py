@@ -9,7 +9,6 @@ import attrs
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import fail
-from bpir.ir.operation import Operation
 from bpir.run.call import Array, Meter
 from bpir.run.model.reference import drawn_cache
 from bpir.run.model.whole import Model
@@ -25,11 +24,11 @@ class BlockRun:
         meters: of each task what it touched, by rank.
     """
 
-    block: Operation
+    block: dist.Block
     ranks: Ranks
     model: Model
     tasks: Tasks
-    meters: dict[Operation, list[Meter]] = attrs.field(factory=dict)
+    meters: dict[dist.Task, list[Meter]] = attrs.field(factory=dict)
 
     def run(self) -> None:
         """Run every task.
@@ -38,17 +37,18 @@ class BlockRun:
             DiagnosticError: a value is not the model's, is missing, or can't be computed.
         """
         self._arguments()
-        for task in self.block.body:
-            if task.name == "dist.return":
-                self._return(task)
-            elif task.name == "dist.state":
-                self._state(task)
-            elif isinstance(task.declaration, dist.Task):
-                self._task(task)
+        tasks = {task.operation: task for task in self.block.tasks}
+        for operation in self.block.operation.body:
+            if (ending := dist.Return.of(operation)) is not None:
+                self._return(ending)
+            elif (state := dist.State.of(operation)) is not None:
+                self._state(state)
+            elif operation in tasks:
+                self._task(tasks[operation])
         self.tasks.updates.verify(self.block)
 
     def _arguments(self) -> None:
-        arguments = self.block.regions[0].blocks[0].arguments
+        arguments = self.block.arguments
         whole = [*self.model.inputs, *self.model.seeds]
         if len(arguments) != len(whole):
             what = f"{len(self.model.inputs)} inputs of the model"
@@ -60,13 +60,13 @@ class BlockRun:
             self.ranks.expected[value] = array
             self.ranks.arrays[value] = self.ranks.placed(self.block, array, layout)
 
-    def _task(self, task: Operation) -> None:
+    def _task(self, task: dist.Task) -> None:
         for value in task.results:
             self.ranks.layout(value, task)
         results, expected = self.tasks.meaning(task)
         self._finish(task, results, expected)
 
-    def _finish(self, task: Operation, results: Results, expected: Sequence[Array | None]) -> None:
+    def _finish(self, task: dist.Task, results: Results, expected: Sequence[Array | None]) -> None:
         """Run a task on every rank, and judge what it gives."""
         found: list[list[Array]] = []
         meters = [Meter() for _ in self.ranks.mesh.ranks]
@@ -86,9 +86,9 @@ class BlockRun:
             whole = expected[index]
             if whole is not None:
                 self.ranks.expected[value] = whole
-                self.ranks.judge(task, value, whole, f"'{dist.name_of(task)}' gives")
+                self.ranks.judge(task, value, whole, f"'{task.label}' gives")
 
-    def _check_shapes(self, task: Operation, rank: int, arrays: Sequence[Array]) -> None:
+    def _check_shapes(self, task: dist.Task, rank: int, arrays: Sequence[Array]) -> None:
         if len(arrays) != len(task.results):
             raise cannot(task, f"it has {len(arrays)} results, not {len(task.results)}")
         for array, value in zip(arrays, task.results, strict=True):
@@ -99,8 +99,8 @@ class BlockRun:
             if array.shape != stated:
                 raise cannot(task, f"a rank's result is {sizes(array.shape)}, its type says {sizes(stated)}")
 
-    def _state(self, task: Operation) -> None:
-        source = dist.text_of(task, "source")
+    def _state(self, task: dist.State) -> None:
+        source = task.source
         step = next((s for s in self.model.graph.steps if s.layer == source and s.kind == "kv_append"), None)
         if step is None or len(task.results) != len(step.operands):
             raise cannot(task, f"'{source}' of the model has no cache of {len(task.results)} values")
@@ -112,7 +112,7 @@ class BlockRun:
             whole = drawn_cache(step, index, layout.dims, self.model.values.arrays[step.operands[index]].shape[1])
             self.ranks.arrays[value] = self.ranks.placed(task, whole, layout)
 
-    def _return(self, task: Operation) -> None:
+    def _return(self, task: dist.Return) -> None:
         expected = self.model.returned()
         if len(task.operands) != len(expected):
             raise error_at(task, f"the block returns {len(task.operands)} values, expected {', '.join(name for name, _ in expected)}")

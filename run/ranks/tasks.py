@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from bpir.dialects.dist import tasks as dist
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.call import Array, Call, Meter
 from bpir.run.lineage import Lineage, has_weights, weight_count
 from bpir.run.model.graph import Step
@@ -42,14 +42,14 @@ class Tasks:
     lineage: Lineage
     updates: Updates
 
-    def meaning(self, task: Operation) -> Meant:
+    def meaning(self, task: dist.Task) -> Meant:
         """What a task gives and must give.
 
         Raises:
             DiagnosticError: nothing says what it does, or its operands and results are not those of what it does.
         """
-        kind = dist.kind_of(task)
-        if isinstance(task.declaration, dist.Collective):
+        kind = task.kind_of_work
+        if isinstance(task, dist.Collective):
             return self._collective(task, kind)
         if kind == "fork":
             return self._fork(task)
@@ -57,11 +57,11 @@ class Tasks:
             return self.updates.adam(task), []
         return self._computed(task)
 
-    def _collective(self, task: Operation, kind: str) -> Meant:
+    def _collective(self, task: dist.Collective, kind: str) -> Meant:
         if kind not in COLLECTIVES:
             raise cannot(task, f"no semantics says what '{task.name}' does")
         act, sends_result = COLLECTIVES[kind]
-        axes = tuple(dist.axes_of(task))
+        axes = task.axes
         exchanges = [Exchange(self.ranks.mesh, self.ranks.arrays[operand], axes) for operand in task.operands]
 
         def results(rank: int, meter: Meter) -> list[Array]:
@@ -74,7 +74,7 @@ class Tasks:
 
         return results, [self.ranks.expected.get(operand) for operand in task.operands]
 
-    def _fork(self, task: Operation) -> Meant:
+    def _fork(self, task: dist.Task) -> Meant:
         whole = [self.ranks.expected.get(v) for v in task.operands]
         known = [array for array in whole if array is not None]
         if len({array.shape for array in known}) > 1:
@@ -90,10 +90,10 @@ class Tasks:
 
         return results, [expected]
 
-    def _computed(self, task: Operation) -> Meant:
-        phase = dist.text_of(task, "phase")
-        if dist.kind_of(task) not in SEMANTICS:
-            raise cannot(task, f"no semantics says what '{dist.kind_of(task)}' computes")
+    def _computed(self, task: dist.Task) -> Meant:
+        phase = task.phase
+        if task.kind_of_work not in SEMANTICS:
+            raise cannot(task, f"no semantics says what '{task.kind_of_work}' computes")
         steps = self.lineage.steps(task)
         if phase == "activation_gradient":
             return self._gradient(task, steps[0])
@@ -101,7 +101,7 @@ class Tasks:
             return self._weight_gradient(task, steps[0])
         return self._forward(task, steps)
 
-    def _forward(self, task: Operation, steps: list[Step]) -> Meant:
+    def _forward(self, task: dist.Task, steps: list[Step]) -> Meant:
         semantics = SEMANTICS[steps[0].kind]
         self._check_operands(task, len(steps[0].operands) * (2 if steps[0].kind == "kv_append" else 1), "")
         values = self.model.values
@@ -121,7 +121,7 @@ class Tasks:
 
         return results, expected
 
-    def _one(self, task: Operation, semantics: Semantics, step: Step, result: Value, rank: int, meter: Meter) -> list[Array]:
+    def _one(self, task: dist.Task, semantics: Semantics, step: Step, result: Value, rank: int, meter: Meter) -> list[Array]:
         """What one step of a task gives on one rank."""
         x, y = self.ranks.layouts[task.operands[0]], self.ranks.layouts[result]
         features = tuple(b - a for a, b in self.ranks.mesh.ranges(y, rank))[TOKEN_RANK:]
@@ -164,7 +164,7 @@ class Tasks:
             found.append(self.ranks.mesh.cut(whole, Layout(whole.shape, axes), rank))
         return found
 
-    def _gradient(self, task: Operation, step: Step) -> Meant:
+    def _gradient(self, task: dist.Task, step: Step) -> Meant:
         semantics = SEMANTICS[step.kind]
         places = self._places(task, step, semantics.gradient_reads)
         expected = [self.model.part(step.index, i) for i in range(len(step.operands))]
@@ -179,7 +179,7 @@ class Tasks:
 
         return results, expected
 
-    def _weight_gradient(self, task: Operation, step: Step) -> Meant:
+    def _weight_gradient(self, task: dist.Task, step: Step) -> Meant:
         semantics = SEMANTICS[step.kind]
         if not has_weights(step):
             raise cannot(task, f"'{step.layer}' has no weights")
@@ -197,7 +197,7 @@ class Tasks:
 
         return results, expected
 
-    def _places(self, task: Operation, step: Step, reads: Sequence[str]) -> list[int]:
+    def _places(self, task: dist.Task, step: Step, reads: Sequence[str]) -> list[int]:
         """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once."""
         named = [step.operands[int(what[-1])] if what.startswith("operand") else what for what in reads]
         once, count = list(dict.fromkeys(named)), len(step.results)
@@ -206,7 +206,7 @@ class Tasks:
         self._check_operands(task, count + len(reads), f"dY, {', '.join(reads)}")
         return list(range(count + len(reads)))
 
-    def _check_operands(self, task: Operation, count: int, what: str) -> None:
+    def _check_operands(self, task: dist.Task, count: int, what: str) -> None:
         if len(task.operands) != count:
             shown = f" ({what.strip(', ')})" if what else ""
             raise cannot(task, f"it reads {count} values{shown}, not {len(task.operands)}")

@@ -9,7 +9,7 @@ import attrs
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import note
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.call import Array, Meter
 from bpir.run.lineage import Lineage, weight_count
 from bpir.run.model.reference import WeightKey
@@ -31,10 +31,10 @@ class Updates:
     lineage: Lineage
     shards: Fraction
     copies: Callable[[Value], bool]
-    made: dict[WeightKey, Operation] = attrs.field(factory=dict)
-    updated: dict[WeightKey, Operation] = attrs.field(factory=dict)
+    made: dict[WeightKey, dist.Task] = attrs.field(factory=dict)
+    updated: dict[WeightKey, dist.Task] = attrs.field(factory=dict)
 
-    def adam(self, task: Operation) -> Callable[[int, Meter], list[Array]]:
+    def adam(self, task: dist.Task) -> Callable[[int, Meter], list[Array]]:
         """Adam reads the gradient, the weight or its fp32 copy, and two fp32 moments; writes the weight, the copy and the moments."""
         step = self.lineage.updated(task)
         if len(task.operands) != weight_count(step):
@@ -46,8 +46,8 @@ class Updates:
             self.updated[key] = task
             whole = self.model.weight_gradient(*key)
             if whole is not None:
-                self.ranks.judge(task, value, whole, f"'{dist.name_of(task)}' reads")
-                self.ranks.complete(task, value, f"'{dist.name_of(task)}' reads")
+                self.ranks.judge(task, value, whole, f"'{task.label}' reads")
+                self.ranks.complete(task, value, f"'{task.label}' reads")
 
         def results(rank: int, meter: Meter) -> list[Array]:
             meter.written = Fraction(0)
@@ -61,7 +61,7 @@ class Updates:
 
         return results
 
-    def verify(self, block: Operation) -> None:
+    def verify(self, block: dist.Block) -> None:
         """Whether each weight of the model has its gradient and, if any is updated, its update."""
         if self.model.gradients is None:
             return

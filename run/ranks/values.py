@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import attrs
 
 from bpir.dialects.dist import tasks as dist
+from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Value
 from bpir.run.call import Array, Operand
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.compare import compare
@@ -38,20 +39,20 @@ class Ranks:
     layouts: dict[Value, Layout] = attrs.field(factory=dict)
     largest: dict[str, float] = attrs.field(factory=lambda: {"forward": 0.0, "backward": 0.0})
 
-    def layout(self, value: Value, reader: Operation) -> Layout:
+    def layout(self, value: Value, reader: Place) -> Layout:
         """How a value lies on the mesh."""
         if value not in self.layouts:
             self.layouts[value] = self.numbers.layout(value, reader)
         return self.layouts[value]
 
-    def placed(self, task: Operation, array: Array, layout: Layout) -> list[Array]:
+    def placed(self, task: dist.Task | dist.State | dist.Block, array: Array, layout: Layout) -> list[Array]:
         """The ranks' parts of a whole array; of a partial sum the first rank has all."""
         try:
             return [self.mesh.cut(array, layout, rank) * float(self.mesh.first(rank, layout.unreduced)) for rank in self.mesh.ranks]
         except ValueError as failure:
             raise cannot(task, str(failure)) from None
 
-    def operands(self, task: Operation, rank: int, context: int = 0) -> list[Operand]:
+    def operands(self, task: dist.Task, rank: int, context: int = 0) -> list[Operand]:
         """What a task reads on a rank, where so many tokens are visible."""
         found = []
         for value in task.operands:
@@ -60,7 +61,7 @@ class Ranks:
             found.append(Operand(self.arrays[value][rank], value, self.numbers.width(value), max(context - tokens, 0) + start))
         return found
 
-    def judge(self, task: Operation, value: Value, whole: Array, what: str) -> None:
+    def judge(self, task: dist.Task | dist.Return, value: Value, whole: Array, what: str) -> None:
         """Compare a value on all ranks with the whole array that it must be.
 
         Raises:
@@ -70,7 +71,7 @@ class Ranks:
         if whole.shape != layout.dims:
             raise error_at(task, f"{what} a tensor of {sizes(layout.dims)}, the model's is {sizes(whole.shape)}")
         largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole, self.floor)
-        side = "backward" if dist.text_of(task, "phase") in BACKWARD else "forward"
+        side = "backward" if isinstance(task, dist.Task) and task.phase in BACKWARD else "forward"
         self.largest[side] = max(self.largest[side], largest)
         if mismatch is not None:
             name = f" '%{value.name}'" if value.name else ""
@@ -80,20 +81,21 @@ class Ranks:
                 where += f", summed over {', '.join(layout.unreduced)}"
             raise error_at(task, f"{what}{name} {mismatch.found:.17g} {where}; expected {mismatch.expected:.17g}")
 
-    def complete(self, task: Operation, value: Value, what: str) -> None:
+    def complete(self, task: dist.Task | dist.Return, value: Value, what: str) -> None:
         """Each rank goes on with its own: a sum must be complete."""
         if self.layouts[value].unreduced:
             raise error_at(task, f"{what} a partial sum that is still to be reduced over {', '.join(self.layouts[value].unreduced)}")
 
 
-def error_at(task: Operation, message: str, *notes: Diagnostic) -> DiagnosticError:
+def error_at(task: Place, message: str, *notes: Diagnostic) -> DiagnosticError:
     """An error at the place of a task."""
     return DiagnosticError(error(message, task.span, *notes))
 
 
-def cannot(task: Operation, why: str) -> DiagnosticError:
-    """A task, or a block, that can't be run."""
-    return error_at(task, f"'{dist.name_of(task) or dist.text_of(task, 'sym_name')}' can't run: {why}")
+def cannot(task: dist.Task | dist.State | dist.Block, why: str) -> DiagnosticError:
+    """A task, a state or a block that can't be run."""
+    name = task.symbol if isinstance(task, dist.Block) else task.label
+    return error_at(task, f"'{name}' can't run: {why}")
 
 
 def sizes(shape: Sequence[int]) -> str:
