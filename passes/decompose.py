@@ -12,27 +12,28 @@ from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Operation, Region, Value
-from bpir.passes.phases import context_axis, input_axis
+from bpir.passes.phases import context_axis, counted_pairs, input_axis, over_own_tokens, window_of
 from bpir.passes.placement import lone_symbol
 
 _PARTS = ("query", "key", "value")
 
 
-def decompose(block: Operation, substitution: Mapping[str, Expr] | None = None) -> Operation:
+def decompose(block: Operation, substitution: Mapping[str, Expr] | None = None, causal: str = "dense") -> Operation:
     """The block with every operation in the parts that training computes, keeps and differentiates.
 
     Attention becomes scores, softmax, dropout of the probabilities (where it has dropout) and the product with V (Vaswani et al. 2017,
     equation 1); a linear with several results becomes one for each, named after what reads it; the visible tokens are all tokens.
-    `substitution` replaces symbols, as a workload asks for (`training_axes`).
+    `substitution` replaces symbols, as a workload asks for (`training_axes`); `causal` says which scores count.
     """
-    return _Decomposition(block, substitution or {}).run()
+    return _Decomposition(block, substitution or {}, causal).run()
 
 
 class _Decomposition:
-    def __init__(self, block: Operation, substitution: Mapping[str, Expr]) -> None:
+    def __init__(self, block: Operation, substitution: Mapping[str, Expr], causal: str) -> None:
         self.block = block
+        self.causal = causal
         self.values: dict[Value, Value] = {}
         self.out: list[Operation] = []
         self.substitution = dict(substitution)
@@ -89,6 +90,14 @@ class _Decomposition:
             layer = self._part(operation, result, index)
             (self.values[result],) = self._add(operation, kind, layer, operands, properties, [result.name])
 
+    def _counted(self, operation: Operation) -> Expr | None:
+        """The pairs of tokens of an attention that count; None if all do, as where K and V are of another input."""
+        if self.causal == "dense" or not over_own_tokens(operation):
+            return None
+        window = window_of(operation)
+        tokens = self._type(operation.operands[0].type).dims[1]
+        return counted_pairs(self.causal, tokens, ZERO, window.substitute(self.substitution) if window is not None else None)
+
     def _part(self, operation: Operation, result: Value, index: int) -> str:
         """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number."""
         images = self._images(result)
@@ -118,6 +127,7 @@ class _Decomposition:
     def _composite(self, operation: Operation, composite: Composite, operands: list[Value]) -> Value:
         """The result of the last step, each step an operation of its own."""
         found = dict(zip(composite.operands, operands, strict=True))
+        counted = self._counted(operation)
         for step in composite.steps:
             reads = [found[name] for name in step.reads]
             if step.only_with and step.only_with not in operation.properties:
@@ -126,6 +136,9 @@ class _Decomposition:
             last = step is composite.steps[-1]
             name = operation.results[0].name if last else step.result
             flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
+            flags |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
+            if step.scores and counted is not None:
+                flags["pairs"] = ExprAttr(counted)
             (found[step.part],) = self._add(operation, step.kind, self._free(step.part, operation), reads, flags, [name])
         return found[composite.steps[-1].part]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, count
 
 import attrs
@@ -19,7 +20,7 @@ from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, fail, note
-from bpir.ir.expression import ONE, ZERO, Expr, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, symbol
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
@@ -29,7 +30,7 @@ from bpir.passes.inference_warnings import attention_without_cache, dead_operati
 from bpir.passes.inputs import inputs_of
 from bpir.passes.late_sums import late_sums
 from bpir.passes.networks import blocks_to_derive, distributed_networks, unused_blocks, with_context
-from bpir.passes.phases import Phase, phase_of, token_axes
+from bpir.passes.phases import Phase, counted_pairs, phase_of, token_axes, window_of
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
 from bpir.passes.regions import sharded
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
@@ -166,6 +167,7 @@ class _Distribution:
         self.values: dict[Value, Value] = {}
         self.out = Block()
         self.names: set[str] = set()
+        self.readers: dict[Value, list[Operation]] = {}  # in the model
         self.late: set[Value] = set()
         self.last: set[Value] = set()  # what depends on the last token alone
         self.inputs: dict[Value, frozenset[Value]] = {}  # the arguments of the block that a value depends on
@@ -173,6 +175,9 @@ class _Distribution:
 
     def block(self, source: Operation) -> Block:
         self.names = {layer_of(operation) for operation in source.body}
+        for operation in source.body:
+            for value in operation.operands:
+                self.readers.setdefault(value, []).append(operation)
         self.late = late_sums(source, self.axes, self.phase.erases)
         for argument in source.regions[0].blocks[0].arguments:
             self.values[argument] = Value(self._type(argument), name=argument.name)
@@ -265,7 +270,7 @@ class _Distribution:
             {**self._names(layer, operation), "kind": StringAttr(kind)},
             span=operation.span,
         )
-        local = dist.local(task, operation, self.mesh)
+        local = dist.local(task, operation, self.mesh, self._counted(operation) if effect == "read" else ())
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
@@ -308,6 +313,22 @@ class _Distribution:
             )
         return False
 
+    def _counted(self, operation: Operation) -> tuple[tuple[str, Attribute], ...]:
+        """Which pairs of a new token and a visible one count in an attention that reads the cache; the one of decode sees all."""
+        if self.phase.name == "decode":
+            return ()
+        window = window_of(operation)
+        window = self.phase.rewrite(window) if window is not None else None
+        pairs = counted_pairs(self.phase.causal, self.phase.query, self.phase.prefix, window)
+        return (("pairs", ExprAttr(pairs)),) if pairs is not None else ()
+
+    def _held(self, values: Sequence[Value]) -> Expr:
+        """How many tokens a cache holds for those that read it: no more than the widest window of them."""
+        readers = [o for value in values for o in self.readers.get(value, ()) if not isinstance(o.declaration, KvAppend)]
+        windows = [window_of(o) if isinstance(o.declaration, Attention) else None for o in readers]
+        known = [self.phase.rewrite(window) for window in windows if window is not None]
+        return minimum(self.phase.context, maximum(*known)) if known and len(known) == len(windows) else self.phase.context
+
     def _visible(self, operation: Operation, operands: list[Value]) -> list[Value]:
         """The visible K and V of an attention without a `kv_append`: attentions over the same new K and V share one cache."""
         known = self.caches.get(tuple(operation.operands[1:]))
@@ -321,7 +342,10 @@ class _Distribution:
         new = tuple(operation.operands[-2:])
         if new in self.caches:
             raise fail(f"'{layer_of(operation)}' appends K and V to a cache that have one already: one kv_append is enough", operation.span)
-        cache = [self._cached(v) for v in operands]
+        held = self._held(operation.results if isinstance(operation.declaration, KvAppend) else new)
+        cache, visible_types = (
+            [self._tokens(v, n) for v in operands] for n in (held, held if self.phase.name == "decode" else self.phase.context)
+        )
         properties: dict[str, Attribute] = {
             "task": StringAttr(self._free(f"{group_of(layer)}.kv_cache", operation)),
             "source": StringAttr(layer_of(operation)),
@@ -333,16 +357,18 @@ class _Distribution:
             span=operation.span,
         )
         self.out.append(state)
-        visible = self._compute(operation, layer, [*operands, *state.results], cache, "write").results
+        visible = self._compute(operation, layer, [*operands, *state.results], visible_types, "write").results
         for value, operand in zip(visible, operands, strict=True):
             value.name = f"{operand.name}_visible" if operand.name else None
         self.caches[new] = visible
         return visible
 
-    def _cached(self, value: Value) -> TensorType:
+    @staticmethod
+    def _tokens(value: Value, tokens: Expr) -> TensorType:
+        """The type of a value of so many tokens."""
         type = value.type
         assert isinstance(type, TensorType)
-        return TensorType((type.dims[0], self.phase.context, *type.dims[2:]), type.axes, type.element, ())
+        return TensorType((type.dims[0], tokens, *type.dims[2:]), type.axes, type.element, ())
 
     def _all_reduce(self, operation: Operation, value: Value) -> Value:
         layer = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects import bind as bind
-from bpir.dialects.bind import RECOMPUTE, as_expr, as_word
+from bpir.dialects.bind import CAUSAL, RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
@@ -98,6 +98,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     strategy: str | None = option("the bind.strategy to use, where there are several", "symbol")
     batch: Expr | None = option("sequences: replaces the batch axis", "expression")
     context: Expr | None = option("tokens of a sequence: replaces the token axis", "expression")
+    causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
     data: Expr | None = option("data-parallel degree", "expression")
@@ -127,7 +128,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         for operation in models:
             refuse_without_gradient(operation)
             axes = tuple(axes_in(operation, placed))
-            block = decompose(operation, training_axes(operation, workload.fields if workload is not None else {}))
+            fields = workload.fields if workload is not None else {}
+            block = decompose(operation, training_axes(operation, fields), as_word(fields.get("causal")) or "dense")
             for axis in axes if parallel else ():
                 assumptions.require_divides(degree, symbol(axis), operation.span)
             if parallel and not choices.sequence_parallel:
@@ -142,7 +144,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     if layer.is_collective and not choices.sequence_parallel:
                         assumptions.assume_share(degree, layer.results[0].type.dims)
                     if layer.view.weights is not ZERO:
-                        for type in layer.weight_types if layer.shares_tokens else ():
+                        for type in layer.weight_types if layer.sums_over_ranks else ():
                             assumptions.assume_share(degree, type.dims)
                         assumptions.assume_divides(choices.shards, layer.view.weights)
             properties: dict[str, Attribute] = {

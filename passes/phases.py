@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from bpir.dialects.bind import as_expr, as_word
-from bpir.dialects.bp import TensorType
+from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, ZERO, Expr
-from bpir.ir.operation import Operation
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
+from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Relation
 from bpir.passes.placement import lone_symbol
 
@@ -100,14 +100,37 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     return Phase(name, context, query, context - query, substitution, last, tuple(assumed), causal)
 
 
+def counted_pairs(causal: str, query: Expr, prefix: Expr, window: Expr | None) -> Expr | None:
+    """Of the pairs of a new token and a visible one, per sequence and head, those that count; None if all do.
+
+    `exact` is what a causal mask leaves, `sum(prefix + i)` over the new tokens `i`, of which a window leaves `min(prefix + i, window)`.
+    """
+    if causal == "half":
+        return ceildiv(query * (prefix + query), 2)
+    if causal != "exact":
+        return None
+    if window is None:
+        return query * prefix + query * (query + ONE) / 2
+    all_seen = maximum(ZERO, minimum(query, window - prefix))  # the new tokens that see everything before them
+    return all_seen * prefix + all_seen * (all_seen + ONE) / 2 + (query - all_seen) * window
+
+
+def window_of(operation: Operation) -> Expr | None:
+    """How many tokens each token of an attention sees; None if all."""
+    value = operation.properties.get("window")
+    return value.expr if isinstance(value, ExprAttr) else None
+
+
 def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[str, Expr]:
     """What a training workload replaces at the levels below the model: the batch axis by `batch`, the token axis by `context`.
 
     Raises:
         DiagnosticError: the workload says a phase, or an axis of the block can't become what it says.
     """
-    if "phase" in workload:
-        raise fail("training has no phase: a workload of training says 'batch' and 'context' only", block.span)
+    for field in ("phase", "query", "prefix", "head"):
+        if field in workload:
+            what = "training has no phase" if field == "phase" else f"'{field}' is a field of inference"
+            raise fail(f"{what}: a workload of training says 'batch', 'context' and 'causal' only", block.span)
     axes = token_axes(block, workload)
     values = (as_expr(workload.get(field)) or axis for field, axis in zip(("batch", "context"), axes, strict=True))
     return _substitution(block, zip(("batch", "token"), axes, values, strict=True))
@@ -187,3 +210,25 @@ def context_axis(block: Operation) -> Expr | None:
                 raise fail(f"the block names two contexts, '{found.text}' and '{context.text}'", operation.span)
             found = context
     return found
+
+
+def over_own_tokens(operation: Operation) -> bool:
+    """Whether an attention is over the tokens of its queries: K and V come through a `kv_append`, it names a context, or their tokens are
+    those of Q, which depends on an input that they depend on, too."""
+    query, key = operation.operands[:2]
+    owner = key.owner
+    if "context" in operation.properties or (isinstance(owner, Operation) and owner.name == "model.kv_append"):
+        return True
+    types = [value.type for value in (query, key) if isinstance(value.type, TensorType)]
+    return len({type.dims[1] for type in types}) == 1 and bool(_inputs(query) & _inputs(key))
+
+
+def _inputs(value: Value) -> set[Value]:
+    """The arguments of the block that a value depends on."""
+    found, stack = {value}, [value]
+    while stack:
+        owner = stack.pop().owner
+        new = [operand for operand in owner.operands if operand not in found] if isinstance(owner, Operation) else []
+        found.update(new)
+        stack += new
+    return {v for v in found if not isinstance(v.owner, Operation)}

@@ -146,7 +146,9 @@ class _InferencePlanning(Planning):
                 name = "output" if len(returned) == 1 else f"output.{returned.index(value)}"
                 self.add_value(value, name, "output", task.label)
             elif task.writes_state:
-                self.homes[value] = self.homes[_written(task)[value.index]]
+                state = _written(task)[value.index]
+                if value.type is state.type:  # a cache that holds fewer tokens than are visible has no room for them
+                    self.homes[value] = self.homes[state]
             elif task.rule is not None and task.rule.residual:
                 self.add_value(value, task.layer, "activation", task.label)
 

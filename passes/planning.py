@@ -96,7 +96,8 @@ class Planning:
         reads = [self._home(v) for v in task.read]
         if weight_bytes(task) is not ZERO:
             reads.append(self.weights_of(task))
-        return reads, [self._home(v) for v in task.operation.results]
+        states = task.states if task.writes_state else ()  # where results are the states, their homes are the same
+        return reads, [self._home(v) for v in (*task.operation.results, *states)]
 
     def _home(self, value: Value) -> str:
         return self.homes.get(value, self.workspace)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of
+from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import fail
@@ -66,9 +66,19 @@ class Layer:
         return self.rule.weight_types(part_of(self.rule, local.settings, [flow.type for flow in self.operands], results, local.first_use))
 
     @property
-    def shares_tokens(self) -> bool:
-        """Whether ranks share the tokens that the layer reads: the gradient of a weight, a sum over tokens, is then a part on each."""
-        return any(any(flow.type.axes[:TOKEN_RANK]) for flow in self.operands)
+    def sums_over_ranks(self) -> bool:
+        """Whether ranks share a dimension of the result that a weight lacks, as tokens, or the heads of a norm over the head size.
+
+        The gradient of the weight, a sum over that dimension, is then a part on each.
+        """
+        if self.rule is None:
+            return False
+        factors = self.rule.factors(self.operation)
+        return any(
+            axes and any(factor not in weight for weight in weights)
+            for weights, tensor, flow in zip(factors.weights, factors.results, self.results, strict=True)
+            for factor, axes in zip(tensor, flow.type.axes, strict=True)
+        )
 
 
 class Graph:

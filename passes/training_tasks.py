@@ -47,7 +47,7 @@ class Tasks:
             self._backward(layer)
         self._mark_unread()
         for layer in self.graph:
-            if layer.shares_tokens and layer.weight_types:
+            if layer.sums_over_ranks and layer.weight_types:
                 self._reduce_weight_gradients(layer)
         for layer in self.graph:
             if layer.view.weights is not ZERO:
@@ -169,7 +169,7 @@ class Tasks:
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
-            results = [Value(type.partial(TENSOR) if layer.shares_tokens else type) for type in layer.weight_types]
+            results = [Value(type.partial(TENSOR) if layer.sums_over_ranks else type) for type in layer.weight_types]
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)

@@ -69,8 +69,8 @@ class Call:
         mask: the rank's part of the dropout mask, drawn by global position.
         step: tells the weights of one step from those of another in the same task.
         own: of each size that weights alone have the rank's first place, how many it has, and how many there are.
-        first_token: where the rank's tokens begin in the sequence.
         width: the bytes of an element of the result.
+        causal: how the scores of new tokens count: `exact`, `half`, or all of them; `window` tokens are seen, if it is given.
         adds_bias: whether this rank adds the bias: one of those that a partial sum is spread over.
     """
 
@@ -80,12 +80,14 @@ class Call:
     features: tuple[int, ...] = ()
     mask: Callable[[], Array] | None = None
     own: Sequence[tuple[int, int, int]] = ()
-    first_token: int = 0
     width: Fraction = Fraction(0)
+    causal: str = ""
+    window: int | None = None
     adds_bias: bool = True
     step: int = 0
     meter: Meter = attrs.field(factory=Meter)
     sizes: Mapping[str, int] = attrs.field(factory=dict)
+    share: Fraction = Fraction(1)  # of the scores that count
 
     def positions(self, index: int) -> Array:
         """The positions of an operand's tokens in the sequence."""
@@ -128,8 +130,18 @@ class Call:
     def matmul(self, left: Array, right: Array) -> Array:
         """The product of matrices `... x m x k` and `... x k x n`, counted."""
         result = np.asarray(np.matmul(left, right))
-        self.meter.matmul += 2 * result.size * left.shape[-1]
+        self.meter.matmul += int(2 * result.size * left.shape[-1] * self.share)
         return result
+
+    def between(self, query: int, context: int) -> None:
+        """From now on products are of scores of new tokens, of which those count that a causal mask would leave, token by token."""
+        counted = query * context
+        if self.causal == "exact":
+            seen = context if self.window is None else self.window
+            counted = sum(min(context - query + token, seen) for token in range(1, query + 1))
+        elif self.causal == "half":
+            counted = -(-counted // 2)
+        self.share = Fraction(counted, query * context)
 
     def drawn_mask(self) -> Array:
         """The mask of a dropout: True where an element stays."""

@@ -162,7 +162,8 @@ class _Check:
 
     def _model(self) -> Model:
         values, context = self._model_numbers()
-        graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token())
+        causal = "" if self.inference == "decode" else as_word(self.workload.get("causal")) or ""
+        graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token(), causal)
         arguments = self.model_block.arguments
         types = [a.type for a in arguments if isinstance(a.type, TensorType)]
         draws = [draw_indices if type.is_index else draw for type in types]

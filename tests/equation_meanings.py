@@ -13,7 +13,7 @@ from support import example_text, read, replaced, run
 from support_training import Step
 from support_training import block as training
 
-from bpir.dialects.bp import TensorType, Work, product
+from bpir.dialects.bp import ExprAttr, TensorType, Work, product
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.base import Elementwise, ModelOperation, feature_dims, part_of, settings_of, token_dims
@@ -418,14 +418,16 @@ def choices(fused: bool) -> Choices:
     return Choices(t, ONE, False, "none", False, fused, True)
 
 
-def rule_works(operation: Operation, sizes: Mapping[str, Expr], fused: bool = False) -> Meaning:
+def rule_works(
+    operation: Operation, sizes: Mapping[str, Expr], fused: bool = False, settings: tuple[tuple[str, ExprAttr], ...] = ()
+) -> Meaning:
     """The work of the three tasks of an operation, on tensors that no axis shards."""
     rule = operation.declaration
     assert isinstance(rule, ModelOperation)
     types = [v.type for v in (*operation.operands, *operation.results)]
     tensors = [type for type in types if isinstance(type, TensorType)]
     count = len(operation.operands)
-    local = part_of(rule, settings_of(operation), tensors[:count], tensors[count:], (True,) * count)
+    local = part_of(rule, (*settings_of(operation), *settings), tensors[:count], tensors[count:], (True,) * count)
     view = LayerView(operation.name.partition(".")[2], rule, local)
     convention = Standard(choices(fused))
     room = list(rule.workspace(local))
@@ -478,9 +480,35 @@ def _() -> list[Meaning]:
 
 
 @meaning("model.attention")
-def _() -> list[Meaning]:
+def _() -> Meanings:
     arguments = tensors(x="b x q x h x d", y="b x c x g x d", z="b x c x g x d")
-    return [rule_works(one(arguments, '%o = model.attention "l" %x, %y, %z'), {n: symbol(n) for n in "bqchgd"})]
+    sizes = {name: symbol(name) for name in "bqchgdn"}
+    counted = (("pairs", ExprAttr(symbol("n"))),)
+
+    def attention(flag: str) -> Meaning:
+        return rule_works(one(arguments, f'%o = model.attention "l" %x, %y, %z{flag}'), sizes, settings=counted)
+
+    dense = rule_works(one(arguments, '%o = model.attention "l" %x, %y, %z'), {**sizes, "n": symbol("q") * symbol("c")})
+    return {"": [attention(""), dense], "with `softcap`": [attention(" softcap")], "with `sinks`": [attention(" sinks")]}
+
+
+@meaning("model.softmax")
+def _() -> Meanings:
+    arguments = tensors(x="b x q x h x c")
+    rows = symbol("b") * symbol("q") * symbol("h")
+    sizes = {"r": rows, "h": symbol("h"), "n": rows * symbol("c")}
+    plain, sinks = (one(arguments, f'%o = model.softmax "l" %x{flag}') for flag in ("", " sinks"))
+    return {"": [rule_works(plain, sizes)], "with `sinks`": [rule_works(sinks, sizes)]}
+
+
+def normalization(name: str) -> list[Meaning]:
+    over = one(tensors(x="B x S x h x d"), f'%r = {name} "l" %x over d')
+    whole = one(tensors(x="B x S x H"), f'%r = {name} "l" %x')
+    return [rule_works(whole, {"n": B * S * H, "H": H}), rule_works(over, {"n": B * S * h * d, "H": d})]
+
+
+for _norm in ("model.layer_norm", "model.rms_norm"):
+    meaning(_norm)(lambda name=_norm: normalization(name))
 
 
 @meaning("model.kv_append")
@@ -490,11 +518,15 @@ def _() -> list[Meaning]:
 
 
 @meaning("model.batch_matmul")
-def _() -> list[Meaning]:
+def _() -> Meanings:
     sizes = {"b": symbol("b") * symbol("i"), **{n: symbol(n) for n in "mnk"}}
     plain = one(tensors(x="b x m x i x k", y="b x k x i x n"), '%o = model.batch_matmul "l" %x, %y')
     turned = one(tensors(x="b x m x i x k", y="b x n x i x k"), '%o = model.batch_matmul "l" %x, %y transposed')
-    return [rule_works(plain, sizes), rule_works(turned, sizes)]
+    fewer = one(tensors(x="b x m x i x k", y="b x n x i x k"), '%o = model.batch_matmul "l" %x, %y transposed pairs q')
+    return {
+        "": [rule_works(plain, sizes), rule_works(turned, sizes)],
+        "with `transposed pairs p`": [rule_works(fewer, {**sizes, "p": symbol("q")})],
+    }
 
 
 @meaning("model.rope")

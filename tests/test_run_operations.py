@@ -50,6 +50,16 @@ CASES = {
     "silu": ([(B, S, H)], [], frozenset(), ()),
     "relu": ([(B, S, H)], [], frozenset(), ()),
     "softmax": ([(B, S, HEADS, S)], [], frozenset(), ()),
+    "softmax sinks": ([(B, S, HEADS, S)], [(HEADS,)], frozenset({"sinks"}), ()),
+    "layer_norm over heads": ([(B, S, HEADS, SIZE)], [(SIZE,), (SIZE,)], frozenset({"over"}), ()),
+    "rms_norm over heads": ([(B, S, HEADS, SIZE)], [(SIZE,)], frozenset({"over"}), ()),
+    "gelu_erf": ([(B, S, H)], [], frozenset(), ()),
+    "quick_gelu": ([(B, S, H)], [], frozenset(), ()),
+    "relu2": ([(B, S, H)], [], frozenset(), ()),
+    "sigmoid": ([(B, S, H)], [], frozenset(), ()),
+    "tanh": ([(B, S, H)], [], frozenset(), ()),
+    "softcap": ([(B, S, H)], [], frozenset(), ()),
+    "scale": ([(B, S, H)], [], frozenset(), ()),
     "rope": ([(B, S, HEADS, SIZE)], [], frozenset(), ()),
     "add": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
     "mul": ([(B, S, H), (B, S, H)], [], frozenset(), ()),
@@ -121,9 +131,10 @@ def test_tables_by_hand() -> None:
     (gradient,) = SEMANTICS["embedding"].weight_gradient(call(dy, ids, own=[(2, 2, 4)]))
     assert gradient.tolist() == [[0.0, 0.0], [11.0, 22.0]]
     x = np.zeros((2, 2, 2))
-    (moved,) = SEMANTICS["positions"].forward(call(x, weights=(table,), own=[(0, 4, 4)], first_token=2))
-    assert moved[1].tolist() == [[2.0, 2.5], [3.0, 3.5]]  # a rank of sequence parallelism that begins at token 2
-    (of_table,) = SEMANTICS["positions"].weight_gradient(call(np.ones((2, 2, 2)), own=[(0, 4, 4)], first_token=2))
+    later = [Operand(array, position=2) for array in (x, np.ones((2, 2, 2)))]  # of a rank of sequence parallelism that begins at token 2
+    (moved,) = SEMANTICS["positions"].forward(Call(later[:1], (table,), own=[(0, 4, 4)]))
+    assert moved[1].tolist() == [[2.0, 2.5], [3.0, 3.5]]
+    (of_table,) = SEMANTICS["positions"].weight_gradient(Call(later[1:], own=[(0, 4, 4)]))
     assert of_table.tolist() == [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0], [2.0, 2.0]]  # both sequences
 
 
@@ -148,6 +159,33 @@ def test_attention_by_hand() -> None:
     assert made.meter.matmul == 2 * 2 * 2 + 2 * 2 * 2  # two dot products of two, and two sums of two
     assert made.meter.bytes_read == 2 * (2 + 4 + 4)
     assert made.meter.scratch == 2 * 2
+
+
+def test_scores_that_count() -> None:
+    """Three new tokens behind two of the cache see 3, 4 and 5 of 5; a window of 4 leaves 3, 4 and 4; half of 15 is 8."""
+    query, key = np.ones((1, 3, 1, 2)), np.ones((1, 5, 1, 2))
+    counted = {}
+    for causal, window in (("", None), ("exact", None), ("exact", 4), ("half", None)):
+        made = call(query, key, key, causal=causal, window=window)
+        SEMANTICS["attention"].forward(made)
+        counted[causal, window] = made.meter.matmul / (2 * 2 + 2 * 2)
+    assert counted == {("", None): 15, ("exact", None): 12, ("exact", 4): 11, ("half", None): 8}
+
+
+def test_a_sink_takes_its_share() -> None:
+    """A score and a sink that are alike leave half of V."""
+    query, key = np.zeros((1, 1, 1, 2)), np.zeros((1, 1, 1, 2))
+    made = call(query, key, np.array([6.0, 2.0]).reshape(1, 1, 1, 2), weights=(np.zeros(1),), says=frozenset({"sinks"}))
+    (result,) = SEMANTICS["attention"].forward(made)
+    assert result.reshape(-1).tolist() == [3.0, 1.0]
+
+
+def test_a_cache_of_a_window() -> None:
+    """It holds three tokens: one more pushes out the first; of five new ones all are visible."""
+    cache = np.arange(3.0).reshape(1, 3, 1, 1)
+    one, five = np.full((1, 1, 1, 1), 9.0), np.arange(10.0, 15.0).reshape(1, 5, 1, 1)
+    assert [array.reshape(-1).tolist() for array in SEMANTICS["kv_append"].forward(call(one, one, cache, cache))] == [[0.0, 1.0, 9.0]] * 2
+    assert SEMANTICS["kv_append"].forward(call(five, five, cache, cache))[0].reshape(-1).tolist() == [10.0, 11.0, 12.0, 13.0, 14.0]
 
 
 def test_bytes_of_a_value_that_is_read_twice() -> None:

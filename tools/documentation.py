@@ -183,10 +183,7 @@ def _listed(prefixes: Iterable[str], documented: object) -> dict[str, str]:
     """The rules that a docstring lists, by label."""
     text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
     return {
-        f"{prefix}.{number}": demand.strip()
-        for number, demand in _RULE.findall(text)
-        for prefix in prefixes
-        if not _knows(prefix, number)
+        f"{prefix}.{number}": demand.strip() for number, demand in _RULE.findall(text) for prefix in prefixes if not _knows(prefix, number)
     }
 
 

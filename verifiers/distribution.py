@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import Strategy, Workload, as_expr
-from bpir.dialects.bp import TensorType, Work, symbol_table
+from bpir.dialects.bp import ExprAttr, TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.attention import Attention, KvAppend
@@ -13,9 +13,10 @@ from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
 from bpir.dialects.network import blocks, called
+from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
-from bpir.ir.expression import ONE, Expr, symbol
+from bpir.ir.expression import ONE, Expr, maximum, minimum, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer
@@ -27,7 +28,16 @@ from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
-from bpir.verifiers.workload import Phase, UnreadableWorkload, behind_last_token, inference_phase, with_visible
+from bpir.verifiers.workload import (
+    Phase,
+    UnreadableWorkload,
+    behind_last_token,
+    comes_from_append,
+    inference_phase,
+    over_new_tokens,
+    pairs_counted,
+    with_visible,
+)
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
@@ -185,6 +195,10 @@ class _BlockCheck:
         self.misshapen: set[Value] = set()  # refused, and no work rule can read them
         self.reduced: list[TensorType] = []
         self.whole = True
+        self.uses: dict[Value, list[Operation]] = {}  # of the model
+        for operation in model.body:
+            for value in operation.operands:
+                self.uses.setdefault(value, []).append(operation)
         self.readers: dict[Value, list[dist.Task | dist.Return]] = {}
         self.visible: dict[tuple[Value, ...], list[Value | None]] = {}  # what a cache gives, by the new K and V of the model
 
@@ -238,8 +252,8 @@ class _BlockCheck:
         if isinstance(rule, KvAppend):
             self._bind(operation, self._append(operation, layer, operands))
             return
-        cached = isinstance(rule, Attention) and _cached(operation)
-        if cached and not _appended(operation):
+        cached = isinstance(rule, Attention) and over_new_tokens(operation)
+        if cached and not comes_from_append(operation):
             new = tuple(operation.operands[1:])
             operands[1:] = self.visible[new] if new in self.visible else self._append(operation, layer, operands[1:])
         task = self._claim(operation, layer, kind)
@@ -303,7 +317,7 @@ class _BlockCheck:
             self._type(task, value, type)
         self._phase(task, effect)
         try:
-            local = dist.local(task.operation, operation, self.mesh)
+            local = dist.local(task.operation, operation, self.mesh, self._counted(operation) if effect == "read" else ())
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
@@ -383,7 +397,9 @@ class _BlockCheck:
             return [None, None]
         self.visible[new] = [None, None]
         states = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.State)]
-        cache = [self._cached(v) for v in operands if v is not None]
+        kept = self._kept(operation.results if isinstance(operation.declaration, KvAppend) else new)
+        seen = kept if self.phase.name == "decode" else self.phase.context
+        cache, visible = ([self._of_tokens(v, tokens) for v in operands if v is not None] for tokens in (kept, seen))
         if len(states) != 1 or len(states[0].results) != 2:
             self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
             self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or _appends(t))
@@ -398,14 +414,35 @@ class _BlockCheck:
             return [None, None]
         rule = DECLARATIONS["model.kv_append"]
         assert isinstance(rule, ModelOperation)
-        self._task(task, operation, rule, [*operands, *states[0].results], cache, "write")
+        self._task(task, operation, rule, [*operands, *states[0].results], visible, "write")
         self.visible[new] = list(task.results)
         return list(task.results)
 
-    def _cached(self, value: Value) -> TensorType:
+    def _kept(self, values: Iterable[Value]) -> Expr:
+        """How many tokens the cache of new K and V must hold: all, or as many as the windows of all attentions that read it reach back."""
+        windows = []
+        for value in values:
+            for reader in self.uses.get(value, ()):
+                window = reader.properties.get("window")
+                if isinstance(reader.declaration, KvAppend):
+                    continue
+                if not isinstance(reader.declaration, Attention) or not isinstance(window, ExprAttr):
+                    return self.phase.context
+                windows.append(window.expr.substitute(self.phase.sizes))
+        return minimum(self.phase.context, maximum(*windows)) if windows else self.phase.context
+
+    def _counted(self, operation: Operation) -> tuple[tuple[str, Attribute], ...]:
+        """The pairs of tokens that count in an attention over new tokens; the one new token of decode sees all that the cache holds."""
+        window = operation.properties.get("window")
+        size = window.expr.substitute(self.phase.sizes) if isinstance(window, ExprAttr) else None
+        pairs = None if self.phase.name == "decode" else pairs_counted(self.phase.causal, self.phase.query, self.phase.context, size)
+        return (("pairs", ExprAttr(pairs)),) if pairs is not None else ()
+
+    @staticmethod
+    def _of_tokens(value: Value, tokens: Expr) -> TensorType:
         type = value.type
         assert isinstance(type, TensorType)
-        return TensorType((type.dims[0], self.phase.context, *type.dims[2:]), type.axes, type.element, ())
+        return TensorType((type.dims[0], tokens, *type.dims[2:]), type.axes, type.element, ())
 
     def _unclaimed(self, task: dist.Task | dist.State) -> None:
         name, source = task.label, task.source
@@ -428,35 +465,5 @@ def _beside(operation: Operation, kind: str) -> tuple[str, str]:
     return f"{group_of(layer_of(operation))}.{kind}", f"{layer_of(operation)}.{kind}"
 
 
-def _appended(operation: Operation) -> bool:
-    return KvAppend.of(operation.operands[1].producer) is not None
-
-
 def _appends(task: dist.Task | dist.State) -> bool:
     return isinstance(task, dist.Task) and isinstance(task.rule, KvAppend)
-
-
-def _cached(operation: Operation) -> bool:
-    """Whether an attention reads a cache: what a `kv_append` gives, or its own tokens; another input's tokens are all visible."""
-    if _appended(operation) or ModelOperation(operation).says(ModelOperation.context):
-        return True
-    query, key = operation.operands[:2]
-    if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
-        return True
-    return query.type.dims[1] is key.type.dims[1] and bool(_inputs(query) & _inputs(key))
-
-
-def _inputs(value: Value) -> set[Value]:
-    """The arguments of the block that a value depends on."""
-    found: set[Value] = set()
-    seen: set[Value] = set()
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        if current not in seen:
-            seen.add(current)
-            if isinstance(current.owner, Operation):
-                stack.extend(current.owner.operands)
-            else:
-                found.add(current)
-    return found

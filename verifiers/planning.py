@@ -279,7 +279,7 @@ class BlockCheck:
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", self.origin(task.label))
                 elif task.writes_state:
                     content = operation.operands[len(operation.operands) - len(operation.results) + value.index]
-                    if content in self.homes:
+                    if content in self.homes and content.type is value.type:  # a cache may hold fewer tokens than are visible
                         self.homes[value] = self.homes[content]
                 elif rule is not None and rule.residual:
                     self.homes[value] = self.of(task, "activation", "device_local", bound)
@@ -416,7 +416,8 @@ class BlockCheck:
         reads = {self.homes.get(v, self.workspace) for v in task.read}
         if task in self.weights:
             reads.add(self.weights[task])
-        return reads, {self.homes.get(v, self.workspace) for v in task.operation.results}
+        written = [*task.operation.results, *(task.states if task.writes_state else ())]
+        return reads, {self.homes.get(v, self.workspace) for v in written}
 
     def _kind(self, task: dist.Task, plan: Task) -> None:
         for field, found, expected in (

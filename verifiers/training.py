@@ -32,7 +32,7 @@ from bpir.verifiers.training_model import training_model
 from bpir.verifiers.typing_rule import Placed, largest_placement, symbol_name
 from bpir.verifiers.workload import UnreadableWorkload, token_axis, training_sizes
 
-OPTIONS: Options = {Workload: ("batch", "context"), Strategy: tuple(f.name for f in STRATEGY)}
+OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.name for f in STRATEGY)}
 """The fields of bindings that are options of the pass, and may be overridden."""
 
 
@@ -118,14 +118,14 @@ class Training:
             return set()
         try:
             workload = fields_named(self.distributed.workloads, block.workload)
-            sized = training_model(model, training_sizes(model, workload or {}))
+            sized = training_model(model, training_sizes(model, workload or {}), as_word((workload or {}).get("causal")) or "dense")
         except UnreadableWorkload as wrong:
             self.findings.refuse("R16", block, str(wrong))
             return set()
         placed = self._placement(parallel, choices)
         if placed is None:
             return set()
-        layout = Layout(sized, training_model(model, training_sizes(model, {})), placed, parallel, choices.sequence_parallel)
+        layout = Layout(sized, training_model(model, training_sizes(model, {}), "dense"), placed, parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
         divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(sized, layout))
         trace.run(whole=divided and convention.name == "standard")  # Calculon's shares may be fractions

@@ -304,7 +304,7 @@ class BlockTrace:
                 ("recompute", "R11", operation in self.needs.recomputed),
                 ("activation_gradient", "R8", not self._is_alias(operation)),
                 ("weight_gradient", "R9", self.has_weights(layer)),
-                ("gradient_reduction", "R9", self.of_weights.shares_tokens(operation)),
+                ("gradient_reduction", "R9", self.of_weights.sums_over_ranks(operation)),
                 ("optimizer", "R9", self.has_weights(layer)),
             ):
                 if wanted and (layer, phase) not in self.tasks:

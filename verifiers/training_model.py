@@ -15,21 +15,24 @@ from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.verifiers.workload import over_new_tokens, pairs_counted
 
 
-def training_model(block: Operation, sizes: Mapping[str, Expr]) -> Operation:
+def training_model(block: Operation, sizes: Mapping[str, Expr], causal: str) -> Operation:
     """The block with each composite operation in its parts, and each linear with several results as one for each.
 
     An append to a cache is the identity: training sees all tokens, and keeps no cache. So is the last token.
 
     Args:
         sizes: what the workload puts in the place of symbols.
+        causal: which scores of attention count.
     """
-    return _Reading(block, sizes).whole()
+    return _Reading(block, sizes, causal).whole()
 
 
 class _Reading:
-    def __init__(self, block: Operation, sizes: Mapping[str, Expr]) -> None:
+    def __init__(self, block: Operation, sizes: Mapping[str, Expr], causal: str) -> None:
+        self.causal = causal
         self.block = block
         self.sizes = sizes
         self.images: dict[Value, Value] = {}
@@ -81,6 +84,7 @@ class _Reading:
     def _steps(self, operation: Operation, composite: Composite, operands: list[Value]) -> Value:
         """The last result of a composite operation's steps."""
         named = dict(zip(composite.operands, operands, strict=True))
+        pairs = self._pairs(operation, operands[0])
         for step in composite.steps:
             reads = [named[name] for name in step.reads]
             if step.only_with and step.only_with not in operation.properties:
@@ -88,8 +92,19 @@ class _Reading:
                 continue
             layer = self._free(f"{group_of(layer_of(operation))}.{step.part}", operation)
             flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
+            flags |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
+            if step.scores and pairs is not None:
+                flags["pairs"] = ExprAttr(pairs)
             (named[step.part],) = self._add(operation, f"model.{step.kind}", layer, reads, flags)
         return named[composite.steps[-1].part]
+
+    def _pairs(self, operation: Operation, query: Value) -> Expr | None:
+        """The pairs of tokens of an attention that count, of a sequence and head; None if all do."""
+        if self.causal == "dense" or not over_new_tokens(operation):
+            return None
+        assert isinstance(query.type, TensorType)
+        tokens, window = query.type.dims[1], operation.properties.get("window")
+        return pairs_counted(self.causal, tokens, tokens, self._sized(window.expr) if isinstance(window, ExprAttr) else None)
 
     def _free(self, layer: str, operation: Operation) -> str:
         """The name of a part; after the operation itself where another layer has the name."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, layer_of, part_of
+from bpir.dialects.model.base import ModelOperation, layer_of, part_of
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
 from bpir.verifiers.placed_axes import TENSOR
@@ -39,7 +39,7 @@ class Weights:
             return
         self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True))
         types = self._types(operation)
-        expected = [type.partial(TENSOR) for type in types] if self.shares_tokens(operation) else types
+        expected = [type.partial(TENSOR) for type in types] if self.sums_over_ranks(operation) else types
         if self.trace.results(task, expected):
             self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
@@ -48,7 +48,7 @@ class Weights:
         layer = layer_of(operation)
         if layer not in self.trace.views or self._forward(operation) is None:
             return
-        if not self.shares_tokens(operation):
+        if not self.sums_over_ranks(operation):
             self.findings.refuse("R9", task, f"the gradients of the weights of '{layer}' are complete on every rank")
             return
         if not isinstance(task, dist.AllReduce):
@@ -75,12 +75,18 @@ class Weights:
                     self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' reads a partial sum, which no task reduces")
         self.trace.numbers(task, self.trace.convention.optimizer(view), view.weights, ZERO, "R9")
 
-    def shares_tokens(self, operation: Operation) -> bool:
-        """Whether ranks share the tokens of what the operation reads: then each has a part of the sum that a weight's gradient is."""
-        forward = self._forward(operation)
-        types = [value.type for value in forward.operands] if forward is not None else []
-        shares = any(any(type.axes[:TOKEN_RANK]) for type in types if isinstance(type, TensorType))
-        return shares and self.trace.has_weights(layer_of(operation))
+    def sums_over_ranks(self, operation: Operation) -> bool:
+        """Whether a weight's gradient is a part of a sum on each rank: over a factor of dY that a mesh axis splits and the weight lacks."""
+        rule, forward = operation.declaration, self._forward(operation)
+        if forward is None or not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer_of(operation)):
+            return False
+        factors = rule.factors(operation)
+        for index, value in enumerate(forward.results[: len(operation.results)]):
+            assert isinstance(value.type, TensorType)
+            split = {factor for factor, axes in zip(factors.results[index], value.type.axes, strict=True) if axes}
+            if any(not split <= set(weight) for weight in factors.weights[index]):
+                return True
+        return False
 
     def _forward(self, operation: Operation) -> dist.Task | None:
         """The layer's forward task, if it has the form of the operation; another rule refuses one that does not."""

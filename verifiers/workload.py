@@ -15,7 +15,7 @@ from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
-from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Relation
 from bpir.verifiers.typing_rule import symbol_name, weight_symbols
@@ -118,8 +118,9 @@ def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
     Raises:
         UnreadableWorkload: the workload says a phase, or an axis can't become what it says.
     """
-    if "phase" in workload:
-        raise UnreadableWorkload("training has no phase")
+    wrong = next((field for field in ("phase", "query", "prefix", "head") if field in workload), None)
+    if wrong is not None:
+        raise UnreadableWorkload("training has no phase" if wrong == "phase" else f"training has no '{wrong}'")
     batch, token = _axes(block, workload)
     tokens = as_expr(workload.get("context")) or token
     sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, tokens)]
@@ -178,6 +179,55 @@ def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Ex
         if changed:
             names = ", ".join(sorted(changed))
             raise UnreadableWorkload(f"the weights of '{layer_of(operation)}' have the axis {names}, which the workload replaces")
+    return found
+
+
+def pairs_counted(causal: str, query: Expr, context: Expr, window: Expr | None) -> Expr | None:
+    """The scores of attention that count, of a sequence and head, where `query` of the `context` tokens are new; None if all do.
+
+    `half` is half of them, rounded up. `exact` is all but those of a new token with later ones, of which there are `query*(query - 1)/2`;
+    with a window token `i` of the new ones sees `min(context - query + i, window)`.
+    """
+    if causal == "half":
+        return ceildiv(query * context, 2)
+    if causal == "exact" and window is None:
+        return query * context - query * (query - ONE) / 2
+    if causal == "exact" and window is not None:
+        before = context - query
+        growing = maximum(ZERO, minimum(query, window - before))  # tokens that see all before them
+        return growing * before + growing * (growing + ONE) / 2 + (query - growing) * window
+    return None
+
+
+def over_new_tokens(operation: Operation) -> bool:
+    """Whether an attention is over new tokens: of a `kv_append`, or its own; another input's tokens are all visible."""
+    if comes_from_append(operation) or "context" in operation.properties:
+        return True
+    query, key = operation.operands[:2]
+    if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
+        return True
+    return query.type.dims[1] is key.type.dims[1] and bool(_arguments(query) & _arguments(key))
+
+
+def comes_from_append(operation: Operation) -> bool:
+    """Whether K and V of an attention are what a `kv_append` of the model gives."""
+    owner = operation.operands[1].owner
+    return isinstance(owner, Operation) and owner.name == "model.kv_append"
+
+
+def _arguments(value: Value) -> set[Value]:
+    """The arguments of the block that a value depends on."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current not in seen:
+            seen.add(current)
+            if isinstance(current.owner, Operation):
+                stack.extend(current.owner.operands)
+            else:
+                found.add(current)
     return found
 
 

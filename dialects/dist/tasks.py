@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -552,8 +552,13 @@ def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
     return Work(*(total(parts) for parts in zip(*(each.components for each in works), strict=True)))
 
 
-def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> Local:
+def local(
+    operation: Operation, source: Operation, mesh: Mapping[str, Expr], settings: Sequence[tuple[str, Attribute]] = ()
+) -> Local:
     """One rank's view of a compute task, for the work rules of its model operation `source`.
+
+    Args:
+        settings: what the workload adds to what the model operation says.
 
     Raises:
         DiagnosticError: a value of the task is not a tensor, or names an axis that the mesh does not have.
@@ -574,4 +579,4 @@ def local(operation: Operation, source: Operation, mesh: Mapping[str, Expr]) -> 
         parts.append(type)
     count = len(operation.operands)
     rule = source.declaration if isinstance(source.declaration, ModelOperation) else None
-    return part_of(rule, settings_of(source), parts[:count], parts[count:], first, mesh)
+    return part_of(rule, (*settings_of(source), *settings), parts[:count], parts[count:], first, mesh)

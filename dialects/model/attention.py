@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.dialects.bp import TensorType, product, tensor
-from bpir.dialects.model.base import Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.dialects.model.composite import Composite, Step
 from bpir.dialects.model.factors import Equation, equation
 from bpir.ir.diagnostic import fail
@@ -45,10 +45,11 @@ def _shared_heads(operation: Operation) -> Iterable[Relation]:
 ATTENTION = Composite(
     ("query", "key", "value"),
     (
-        Step("query_key", "batch_matmul", ("query", "key"), flags=("transposed",), result="scores"),
-        Step("softmax", "softmax", ("query_key",), result="probabilities"),
+        Step("query_key", "batch_matmul", ("query", "key"), flags=("transposed",), result="scores", scores=True),
+        Step("softcap", "softcap", ("query_key",), result="capped", only_with="softcap", scores=True),
+        Step("softmax", "softmax", ("softcap",), keeps=("sinks",), result="probabilities", scores=True),
         Step("probability_dropout", "dropout", ("softmax",), result="dropped", only_with="dropout"),
-        Step("probability_value", "batch_matmul", ("probability_dropout", "value")),
+        Step("probability_value", "batch_matmul", ("probability_dropout", "value"), scores=True),
     ),
 )
 """Vaswani et al. 2017, equation 1."""
@@ -59,17 +60,21 @@ class Attention(ModelOperation):
 
     K and V may have fewer heads than Q, each of which serves as many heads of Q (`g | h`). `context` names the visible KV tokens where K
     and V still hold the new ones only; without it every token of K is visible.
-    Accounting is dense: a causal mask removes nothing. Traffic is Q, K, V and the result only (the boundary of FlashAttention);
-    unfused, Q, K and V together, and the scores, are workspace.
+    With `window W` each token sees the last `W` only, itself included: the cache holds `min(c, W)` tokens, and decode sees these; prefill
+    computes over all. `softcap` bounds the scores; `sinks` give each head a learned score that takes part in the softmax, and no value.
+    Of the scores of new tokens those count that the workload's `causal` says: all (`dense`), half, or what a causal mask leaves (`exact`).
+    Traffic is Q, K, V and the result only (the boundary of FlashAttention); unfused, Q, K and V together, and the scores, are workspace.
 
-    Equations (`b` sequences, `q` query and `c` visible tokens, `h` local heads of size `d`, `g` local KV heads, `e` bytes an element):
+    Equations (`b` sequences, `q` query and `c` visible tokens, `n` of their `qc` pairs counted, `h` local heads of size `d`, `g` local KV
+    heads, `e` bytes an element):
 
-    - E1: $\mathrm{ops} = 4bqchd + 5bhqc$
-    - E2: $\mathrm{matmul} = 4bqchd$
+    - E1: $\mathrm{ops} = 4bnhd + 5bhn$, $\mathrm{ops} = 4bnhd + 8bhn$ with `softcap`, $\mathrm{ops} = 4bnhd + 5bhn + 5bhq$ with `sinks`
+    - E2: $\mathrm{matmul} = 4bnhd$
     - E3: $\mathrm{read} = (bqhd + 2bcgd)e$, $\mathrm{write} = bqhde$
     - E4: $\mathrm{workspace} = e\max(bqhd + 2bqgd, bhqc)$
 
-    Source: Vaswani et al. 2017, equation 1; Ainslie et al. 2023; Dao et al. 2022.
+    Source: Vaswani et al. 2017, equation 1; Ainslie et al. 2023; Dao et al. 2022; Beltagy et al. 2020 (windows); Gemma Team 2024 (caps);
+    Xiao et al. 2023 (sinks).
     """
 
     name = "model.attention"
@@ -77,11 +82,25 @@ class Attention(ModelOperation):
     tensors = "b s h d, b c h d, b c h v -> b s h v"
     needs_whole = "c d v"
     composite = ATTENTION
+    window = Expression()
+    softcap = Flag()
+    sinks = Flag()
     dropout = Flag()
-    syntax = model_syntax(Clause("context", (ModelOperation.context,), line=False), dropout, operands=3)
+    syntax = model_syntax(
+        Clause("context", (ModelOperation.context,), line=False),
+        Clause("window", (window,), line=False),
+        softcap,
+        sinks,
+        dropout,
+        operands=3,
+    )
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
     in_place = (0,)
+
+    def equation(self, settings: frozenset[str]) -> Equation:
+        weighted = "b s h d, b c h d, b c h v; h -> b s h v"
+        return equation(weighted, self.needs_whole) if "sinks" in settings else super().equation(settings)
 
     def infer(self, operation: Operation) -> list[Any]:
         query, key, value = head_types(operation)
@@ -96,10 +115,16 @@ class Attention(ModelOperation):
 
     def matmul_operations(self, local: Local) -> Expr:
         _, key, value = local.operands
-        return 2 * self._scores(local) * (key.dims[3] + value.dims[3])
+        return 2 * self._counted(local) * (key.dims[3] + value.dims[3])
 
     def operations(self, local: Local) -> Expr:
-        return self.matmul_operations(local) + 5 * self._scores(local)
+        softmax = 5 * self._counted(local) + (5 * product(local.operands[0].dims[:3]) if local.says("sinks") else ZERO)
+        return self.matmul_operations(local) + softmax + (3 * self._counted(local) if local.says("softcap") else ZERO)
+
+    def _counted(self, local: Local) -> Expr:
+        """The scores that count: batch x heads x pairs of a query and a key."""
+        pairs, query = local.expression("pairs"), local.operands[0]
+        return self._scores(local) if pairs is None else query.dims[0] * query.dims[2] * pairs
 
     @staticmethod
     def _scores(local: Local) -> Expr:
@@ -156,12 +181,12 @@ class BatchMatmul(ModelOperation):
     r"""`%s = model.batch_matmul "attention.query_key" %q, %k transposed`: one matrix product for each sequence and head.
 
     `batch x m x heads x k` times `batch x k x heads x n` gives `batch x m x heads x n`; `transposed`, the second is `batch x n x
-    heads x k`. The second may have fewer heads, each of which serves as many of the first. The gradient reads A, B and dC, and writes dA
-    and dB.
+    heads x k`. The second may have fewer heads, each of which serves as many of the first. `pairs p` counts so many of the elements of a
+    sequence and head that are scores, where a mask leaves fewer. The gradient reads A, B and dC, and writes dA and dB.
 
     Equations (`b` sequences times local heads, matrices `m x k` and `k x n`, `e` bytes an element):
 
-    - E1: $\mathrm{ops} = 2bmnk$
+    - E1: $\mathrm{ops} = 2bmnk$, $\mathrm{ops} = 2bpk$ with `transposed pairs p`
     - E2: $\mathrm{read} = b(mk + kn)e$, $\mathrm{write} = bmne$
     - E3: $\mathrm{ops}_{dX} = 4bmnk$, $\mathrm{read}_{dX} = b(mk + kn + mn)e$, $\mathrm{write}_{dX} = b(mk + kn)e$
 
@@ -172,8 +197,9 @@ class BatchMatmul(ModelOperation):
     rank = HEAD_RANK
     tensors = "b m h k, b k h n -> b m h n"
     needs_whole = "k n"
+    pairs = Expression()
     transposed = Flag()
-    syntax = model_syntax(transposed, operands=2)
+    syntax = model_syntax(transposed, Clause("pairs", (pairs,), line=False), operands=2)
     capabilities = ("matrix_multiply",)
     gradient_reads = ("operand 0", "operand 1")
 
@@ -192,7 +218,9 @@ class BatchMatmul(ModelOperation):
         return _shared_heads(operation)
 
     def matmul_operations(self, local: Local) -> Expr:
-        return 2 * local.operands[0].elements * local.results[0].dims[3]
+        left, pairs = local.operands[0], local.expression("pairs")
+        size = left.dims[3] if local.says("transposed") else local.results[0].dims[3]
+        return 2 * (left.elements * local.results[0].dims[3] if pairs is None else left.dims[0] * left.dims[2] * pairs * size)
 
     def operations(self, local: Local) -> Expr:
         return self.matmul_operations(local)

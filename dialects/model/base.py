@@ -46,6 +46,10 @@ class Local(metaclass=Interned):
     def distinct_operands(self) -> tuple[TensorType, ...]:
         return tuple(t for t, first in zip(self.operands, self.first_use, strict=True) if first)
 
+    def expression(self, name: str) -> Expr | None:
+        """The expression that the operation says under a name, or that the derivation adds to what it says; None if there is none."""
+        return next((value.expr for own, value in self.settings if own == name and isinstance(value, ExprAttr)), None)
+
     def says(self, name: str) -> bool:
         """Whether the operation has the property."""
         return any(name == own for own, _ in self.settings)

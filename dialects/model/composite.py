@@ -15,6 +15,8 @@ class Step:
         reads: operands of the composite, or earlier steps, by name.
         flags: properties that it has.
         result: what its result is called where the text gives it a name.
+        keeps: properties of the composite that it has too, where the composite has them.
+        scores: whether its work is by pairs of a query and a key, of which a mask may leave some.
         only_with: a property of the composite that asks for the step; without it the step's name stands for what it reads first.
     """
 
@@ -24,6 +26,8 @@ class Step:
     flags: tuple[str, ...] = ()
     result: str = ""
     only_with: str = ""
+    keeps: tuple[str, ...] = ()
+    scores: bool = False
 
 
 @attrs.frozen

@@ -210,4 +210,3 @@ def _of_one_token(operation: Operation) -> tuple[TensorType, TensorType]:
         wanted = " x ".join(dim.text for dim in token_dims(type))
         raise fail(f"'{operation.name}' expects what 'model.router' gives ({wanted} x k, f32), found {route.text}", operation.span)
     return type, route
-

@@ -98,9 +98,10 @@ class Terms:
 
     @property
     def produces(self) -> bool:
-        """Whether weights bring factors in."""
+        """Whether weights bring factors into the results."""
         known = {factor for operand in self.operands for factor in operand}
-        return any(factor not in known for weight in self.weights for factor in weight)
+        given = {factor for result in self.results for factor in result}
+        return any(factor in given and factor not in known for weight in self.weights for factor in weight)
 
     def factors(self, operands: tuple[int, ...], results: tuple[int, ...], whole: Tensor) -> Factors:
         """The factors of an operation of this lane alone."""

@@ -29,7 +29,6 @@ class Activation(Word):
         return tuple(sorted(name.partition(".")[2] for name in found))
 
 
-
 class Block(OperationDeclaration):
     """`model.block @block(%x: !bp.tensor<B x S x H, e>) { ... }`: a block of a model; its operations carry layer names."""
 

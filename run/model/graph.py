@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
@@ -21,6 +21,7 @@ class Node:
     Attributes:
         operands: values, by number.
         says, words, sizes: its flags and choices (`scores sigmoid`), words and expressions.
+        windows: of a `kv_append`, those of the attentions that read what it gives; None where one sees all.
         shapes: of a linear, the dimensions that each result gets.
         made: of each result the dimensions behind batch and tokens.
         new_tokens: whether the second operand has the tokens of the block's first input: in inference the new ones.
@@ -37,6 +38,7 @@ class Node:
     made: tuple[tuple[int, ...], ...]
     roles: tuple[str, ...]
     new_tokens: bool
+    windows: tuple[int | None, ...]
     span: Span | None
 
 
@@ -49,6 +51,7 @@ class Step:
         twin: how many steps before it have the same layer and part, as where a linear gives the queries of two attentions.
         features: of a linear, the dimensions that it produces.
         own: the sizes that weights alone have.
+        causal: how scores count, where they are of new tokens; `window` tokens are seen, or held by a cache, if it is given.
         tied: the layer whose table it reads as its weight, if not its own.
         sizes: the expressions of the operation, in numbers.
     """
@@ -66,6 +69,8 @@ class Step:
     own: tuple[int, ...] = ()
     tied: str = ""
     sizes: Mapping[str, int] = attrs.field(factory=dict)
+    causal: str = ""
+    window: int | None = None
 
     @property
     def name(self) -> str:
@@ -75,10 +80,11 @@ class Step:
 
 @attrs.define(eq=False)
 class Builder:
-    """Collects the steps of a block; `last` says that a last token is kept alone."""
+    """Collects the steps of a block; `last` says that a last token is kept alone, `causal` which scores of new tokens count."""
 
     training: bool
     last: bool = False
+    causal: str = ""
     steps: list[Step] = attrs.field(factory=list)
     values: int = 0
     makers: dict[int, str] = attrs.field(factory=dict)
@@ -101,6 +107,8 @@ class Builder:
         says: frozenset[str] | None = None,
         features: tuple[int, ...] = (),
         results: int = 1,
+        causal: bool = False,
+        window: int | None = None,
     ) -> int:
         """Add a step; returns its first result."""
         made = tuple(self.new_value() for _ in range(results))
@@ -109,15 +117,15 @@ class Builder:
         twin = self.parts.get((node.layer, part), 0)
         self.parts[node.layer, part] = twin + 1
         own = tuple(node.sizes[name] for name in SEMANTICS[kind].own_sizes if name in node.sizes)
-        tied, index = node.words.get("tied", ""), len(self.steps)
-        step = Step(index, kind, node.layer, part, operands, made, flags, features, node.span, twin, own, tied, node.sizes)
-        self.steps.append(step)
+        tied, index, counted = node.words.get("tied", ""), len(self.steps), self.causal if causal else ""
+        place = (index, kind, node.layer, part, operands, made, flags, features, node.span, twin)
+        self.steps.append(Step(*place, own, tied, node.sizes, counted, window))
         return made[0]
 
-    def append(self, node: Node, key: int, value: int) -> list[int]:
-        """Add the step that puts new K and V into the cache; returns all that is visible."""
+    def append(self, node: Node, key: int, value: int, window: int | None = None) -> list[int]:
+        """Add the step that puts new K and V into the cache, which holds no more than a window; returns all that is visible."""
         part = "" if node.kind == "kv_append" else "kv_append"
-        first = self.step("kv_append", node, (key, value), part, results=2)
+        first = self.step("kv_append", node, (key, value), part, results=2, window=window)
         return [first, first + 1]
 
 
@@ -131,13 +139,13 @@ class Graph:
     training: bool
 
 
-def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, last: bool = False) -> Graph:
-    """The steps of a `model.block`; `last` says that `last_token` is no identity.
+def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, last: bool = False, causal: str = "") -> Graph:
+    """The steps of a `model.block`; `last` says that `last_token` is no identity, `causal` which scores of new tokens count.
 
     Raises:
         DiagnosticError: an operation has no semantics, or a size is no positive integer.
     """
-    builder = Builder(training, last)
+    builder = Builder(training, last, causal)
     values: dict[Value, int] = {argument: builder.new_value() for argument in block.regions[0].blocks[0].arguments}
     inputs = tuple(values.values())
     results: tuple[int, ...] = ()
@@ -165,6 +173,7 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
                 says.add(f"{name} {attribute.value}")
         elif isinstance(attribute, ExprAttr):
             sizes[name] = number(attribute.expr)
+            says.add(name)
     shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation.properties.get("features")))
     if not shapes and kind == "transformer_block":
         type = operation.operands[0].type
@@ -176,7 +185,17 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
     ]
     made = tuple(tuple(map(number, v.type.dims[2:])) for v in operation.results if isinstance(v.type, TensorType))
     new = len(set(tokens)) == 1
-    return Node(kind, words.get("layer", ""), operands, frozenset(says), words, sizes, shapes, made, roles, new, operation.span)
+    windows = tuple(_windows(operation, block, number)) if kind == "kv_append" else (sizes.get("window"),)
+    layer = words.get("layer", "")
+    return Node(kind, layer, operands, frozenset(says), words, sizes, shapes, made, roles, new, windows, operation.span)
+
+
+def _windows(append: Operation, block: Operation, number: Callable[[Expr], int]) -> Iterator[int | None]:
+    """How far back each reader of what an append gives sees; None if it sees all."""
+    for reader in block.body:
+        if any(value in append.results for value in reader.operands):
+            window = reader.properties.get("window")
+            yield number(window.expr) if isinstance(window, ExprAttr) else None
 
 
 def _shapes(attribute: Attribute | None) -> list[list[Expr]]:

@@ -39,7 +39,7 @@ def drawn_cache(step: Step, index: int, shape: Sequence[int], new: int) -> Array
     Two attentions that read the same K and V see the same past, whether the text has one cache for them or two.
     """
     cache = draw(f"cache {step.operands[index]}", shape)
-    cache[:, cache.shape[1] - new :] = np.nan
+    cache[:, max(cache.shape[1] - new, 0) :] = np.nan
     return cache
 
 
@@ -84,8 +84,8 @@ def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, 
         operands = [values.arrays[v] for v in step.operands]
         positions = [values.position(array) for array in operands]
         if step.kind == "kv_append":
-            new = operands[0].shape[1]
-            operands += [drawn_cache(step, i, (a.shape[0], context, *a.shape[2:]), new) for i, a in enumerate(operands)]
+            new, held = operands[0].shape[1], context if step.window is None else min(context, step.window)
+            operands += [drawn_cache(step, i, (a.shape[0], held, *a.shape[2:]), new) for i, a in enumerate(operands)]
             positions += [0] * len(positions)
         call = Call(
             [Operand(array, position=position) for array, position in zip(operands, positions, strict=True)],
@@ -94,6 +94,8 @@ def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, 
             step.features,
             lambda step=step, shape=operands[0].shape: drawn_mask(step, shape),  # type: ignore[misc]
             own=[(0, size, size) for size in step.own],
+            causal=step.causal,
+            window=step.window,
             sizes=step.sizes,
         )
         results = SEMANTICS[step.kind].forward(call)

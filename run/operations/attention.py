@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bpir.run.call import Array, Call
-from bpir.run.operations.base import Semantics
-from bpir.run.operations.elementwise import softmax
+from bpir.run.operations.base import Semantics, T
+from bpir.run.operations.elementwise import CAP, softmax
 
 if TYPE_CHECKING:
     from bpir.run.model.graph import Builder, Node
@@ -31,6 +32,10 @@ def _summed(gradient: Array, heads: int) -> Array:
     return np.asarray(gradient.reshape(batch, heads, all_heads // heads, *matrix).sum(axis=2))
 
 
+HEADS = 2
+"""Where the heads stand among the dimensions."""
+
+
 class BatchMatmul(Semantics):
     """One matrix product for each sequence and head; `transposed`, the second operand is `batch x n x heads x k`.
 
@@ -41,11 +46,13 @@ class BatchMatmul(Semantics):
     gradient_reads = ("operand 0", "operand 1")
 
     def forward(self, call: Call) -> list[Array]:
+        call.between(call.operands[0].array.shape[1], call.operands[1].array.shape[1])
         a = _by_head(call.read(0))
         b = _repeated(_by_head(call.read(1)), a.shape[1])
         return [_by_head(call.matmul(a, b.swapaxes(2, 3) if "transposed" in call.says else b))]
 
     def gradient(self, call: Call) -> list[Array]:
+        call.between(call.operands[1].array.shape[1], call.operands[2].array.shape[1])
         dc, a, shared = (_by_head(call.read(i)) for i in range(3))
         b = _repeated(shared, a.shape[1])
         if "transposed" in call.says:
@@ -58,8 +65,9 @@ class BatchMatmul(Semantics):
 class Attention(Semantics):
     """Scores, softmax, dropout of the probabilities in training, product with V (Vaswani et al. 2017, equation 1).
 
-    Dense: every query token sees every visible token. In inference K and V of the block's own new tokens, or with a `context`, go to a
-    cache first; others (an encoder's) are all that is visible. Nothing divides the scores: a factor belongs to Q.
+    Every query token sees every visible token: a mask would change values, and no size; which scores count is counted token by token.
+    In inference K and V of the block's own new tokens, or with a `context`, go to a cache first; others (an encoder's) are all that is
+    visible. Nothing divides the scores: a factor belongs to Q.
     """
 
     kind = "attention"
@@ -68,39 +76,55 @@ class Attention(Semantics):
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
         query, key, value = node.operands
+        new, window = "context" in node.sizes or node.new_tokens, node.windows[0]
         if not builder.training:
-            if builder.maker(key) != "kv_append" and ("context" in node.sizes or node.new_tokens):
-                key, value = builder.append(node, key, value)
-            return [builder.step(self.kind, node, (query, key, value))]
-        scores = builder.step("batch_matmul", node, (query, key), "query_key", frozenset({"transposed"}))
-        weights = builder.step("softmax", node, (scores,), "softmax")
+            if builder.maker(key) != "kv_append" and new:
+                key, value = builder.append(node, key, value, window)
+            cached = builder.maker(key) == "kv_append"
+            return [builder.step(self.kind, node, (query, key, value), causal=cached, window=window)]
+        scores = builder.step("batch_matmul", node, (query, key), "query_key", frozenset({"transposed"}), causal=new, window=window)
+        if "softcap" in node.says:
+            scores = builder.step("softcap", node, (scores,), "softcap")
+        weights = builder.step("softmax", node, (scores,), "softmax", node.says & {"sinks"})
         if "dropout" in node.says:
             weights = builder.step("dropout", node, (weights,), "probability_dropout")
-        return [builder.step("batch_matmul", node, (weights, value), "probability_value", frozenset())]
+        return [builder.step("batch_matmul", node, (weights, value), "probability_value", frozenset(), causal=new, window=window)]
+
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
+        return (tuple(x[HEADS : HEADS + 1]),) if "sinks" in says else ()
 
     def forward(self, call: Call) -> list[Array]:
+        call.between(call.operands[0].array.shape[1], call.operands[1].array.shape[1])
         query = _by_head(call.read(0))
         key, value = (_repeated(_by_head(call.read(i)), query.shape[1]) for i in (1, 2))
         scores = call.matmul(query, key.swapaxes(2, 3))
         call.meter.scratch += scores.size * call.operands[0].width
-        return [_by_head(call.matmul(softmax(scores), value))]
+        if "softcap" in call.says:
+            scores = CAP * np.tanh(scores / CAP)
+        sinks = call.weight(0)[:, np.newaxis, np.newaxis] if "sinks" in call.says else None
+        return [_by_head(call.matmul(softmax(scores, sinks), value))]
 
 
 class KvAppend(Semantics):
-    """The new K and V go behind what the cache holds; all visible tokens come out (Pope et al. 2022, section 3.3)."""
+    """The new K and V go behind what the cache holds; all visible tokens come out (Pope et al. 2022, section 3.3).
+
+    Of new tokens more than the cache can hold all are visible, and the last are held.
+    """
 
     kind = "kv_append"
     roles = ("key", "value")
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
-        return list(node.operands) if builder.training else builder.append(node, *node.operands)
+        known = [window for window in node.windows if window is not None]
+        window = max(known) if known and len(known) == len(node.windows) else None
+        return list(node.operands) if builder.training else builder.append(node, node.operands[0], node.operands[1], window)
 
     def forward(self, call: Call) -> list[Array]:
         found, written = [], Fraction(0)
         for index in range(2):
-            new, cache, width = call.read(index), call.operands[index + 2].array.copy(), call.operands[index + 2].width
-            cache[:, cache.shape[1] - new.shape[1] :] = new
-            written += new.size * width
-            found.append(cache)
+            new, cache = call.read(index), call.operands[index + 2]
+            before = max(cache.array.shape[1] - new.shape[1], 0)
+            written += new.size * cache.width
+            found.append(np.concatenate([cache.array[:, :before], new], axis=1))
         call.meter.written = written
         return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bpir.run.call import Array, Call
-from bpir.run.operations.base import Semantics
+from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
 if TYPE_CHECKING:
     from bpir.run.model.graph import Builder, Node
@@ -61,6 +62,114 @@ class Silu(Activation):
     def derivative(self, x: Array) -> Array:
         sigmoid = 1 / (1 + np.exp(-x))
         return sigmoid * (1 + x * (1 - sigmoid))
+
+
+class QuickGelu(Activation):
+    """`x sigmoid(1.702 x)` (Hendrycks and Gimpel 2016)."""
+
+    kind = "quick_gelu"
+
+    def value(self, x: Array) -> Array:
+        return np.asarray(x / (1 + np.exp(-1.702 * x)))
+
+    def derivative(self, x: Array) -> Array:
+        sigmoid = 1 / (1 + np.exp(-1.702 * x))
+        return sigmoid * (1 + 1.702 * x * (1 - sigmoid))
+
+
+class GeluErf(Activation):
+    """The exact form (Hendrycks and Gimpel 2016); of a complex number the error function to first order in its imaginary part."""
+
+    kind = "gelu_erf"
+
+    def value(self, x: Array) -> Array:
+        z = x / math.sqrt(2)
+        erf = np.vectorize(math.erf, otypes=[float])(z.real) + (1j * z.imag * self._slope(z.real) if np.iscomplexobj(z) else 0)
+        return np.asarray(0.5 * x * (1 + erf))
+
+    def derivative(self, x: Array) -> Array:
+        erf = np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))
+        return np.asarray(0.5 * (1 + erf) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi))
+
+    @staticmethod
+    def _slope(z: Array) -> Array:
+        return np.asarray(2 / math.sqrt(math.pi) * np.exp(-z * z))
+
+
+class Relu2(Activation):
+    """The square of relu (So et al. 2021)."""
+
+    kind = "relu2"
+
+    def value(self, x: Array) -> Array:
+        return np.where(x.real > 0, x * x, 0)
+
+    def derivative(self, x: Array) -> Array:
+        return np.where(x.real > 0, 2 * x, 0.0)
+
+
+class Bounded(Activation):
+    """An activation whose gradient reads its result."""
+
+    gradient_reads = ("result 0",)
+
+
+class Sigmoid(Bounded):
+    """The derivative is `y (1 - y)`."""
+
+    kind = "sigmoid"
+
+    def value(self, x: Array) -> Array:
+        return np.asarray(1 / (1 + np.exp(-x)))
+
+    def derivative(self, x: Array) -> Array:
+        return np.asarray(x * (1 - x))
+
+
+class Tanh(Bounded):
+    """The derivative is `1 - y^2`."""
+
+    kind = "tanh"
+
+    def value(self, x: Array) -> Array:
+        return np.asarray(np.tanh(x))
+
+    def derivative(self, x: Array) -> Array:
+        return np.asarray(1 - x * x)
+
+
+CAP = 3.0
+"""The bound of a softcap; no count depends on it."""
+
+
+class Softcap(Bounded):
+    """`c tanh(x/c)`; the derivative is `1 - (y/c)^2` (Gemma Team 2024). It is no activation that could be fused with what is before it."""
+
+    kind = "softcap"
+    activation = False
+
+    def value(self, x: Array) -> Array:
+        return np.asarray(CAP * np.tanh(x / CAP))
+
+    def derivative(self, x: Array) -> Array:
+        return np.asarray(1 - (x / CAP) ** 2)
+
+
+SCALE = 0.75
+"""The number of a scale; no count depends on it."""
+
+
+class Scale(Semantics):
+    """The product with a number, forward and backward."""
+
+    kind = "scale"
+    in_place = (0,)
+
+    def forward(self, call: Call) -> list[Array]:
+        return [call.read(0) * SCALE]
+
+    def gradient(self, call: Call) -> list[Array]:
+        return [call.read(0) * SCALE]
 
 
 class Relu(Activation):
@@ -122,21 +231,33 @@ class Mul(Semantics):
         return [dy * b, dy * a]
 
 
-def softmax(x: Array) -> Array:
-    """Over the last axis; what is subtracted first changes nothing but the range."""
-    powers = np.exp(x - x.real.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+def softmax(x: Array, sinks: Array | None = None) -> Array:
+    """Over the last axis; what is subtracted first changes nothing but the range. A sink is one more element, and of no result."""
+    highest = x.real.max(axis=-1, keepdims=True)
+    powers = np.exp(x - highest)
+    total = powers.sum(axis=-1, keepdims=True)
+    return np.asarray(powers / (total if sinks is None else total + np.exp(sinks - highest)))
 
 
 class Softmax(Semantics):
-    """Its gradient reads the result."""
+    """Its gradients read the result, `batch x tokens x heads x visible tokens` where the heads have sinks."""
 
     kind = "softmax"
     gradient_reads = ("result 0",)
+    weight_gradient_reads = ("result 0",)
     in_place = (0,)
 
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
+        return (tuple(x[TOKEN_RANK:-1]),) if "sinks" in says else ()
+
     def forward(self, call: Call) -> list[Array]:
-        return [softmax(call.read(0))]
+        return [softmax(call.read(0), call.weight(0)[..., np.newaxis] if "sinks" in call.says else None)]
+
+    def weight_gradient(self, call: Call) -> list[Array]:
+        """The share of a sink is what the others leave of 1; it takes from each of them in proportion."""
+        dy, y = call.read(0), call.read(1)
+        share = 1 - y.sum(axis=-1)
+        return [np.asarray(-(share * (dy * y).sum(axis=-1)).sum(axis=tuple(range(TOKEN_RANK))))]
 
     def gradient(self, call: Call) -> list[Array]:
         dy, y = call.read(0), call.read(1)

@@ -59,12 +59,12 @@ class Positions(Semantics):
         return ((*own, *y[TOKEN_RANK:]),)
 
     @staticmethod
-    def _places(call: Call, tokens: int) -> Array:
-        return np.asarray((call.first_token + np.arange(tokens)) % call.own[0][2])
+    def _places(call: Call) -> Array:
+        return np.asarray(call.positions(0) % call.own[0][2])
 
     def forward(self, call: Call) -> list[Array]:
         x = call.read(0)
-        return [x + call.rows(0, self._places(call, x.shape[1]))]
+        return [x + call.rows(0, self._places(call))]
 
     def gradient(self, call: Call) -> list[Array]:
         return [call.read(0)]
@@ -73,7 +73,7 @@ class Positions(Semantics):
         dy = call.read(0)
         found = np.zeros((call.own[0][1], *dy.shape[TOKEN_RANK:]), dy.dtype)
         rows = dy.sum(axis=0)
-        np.add.at(found, self._places(call, dy.shape[1]), rows)
+        np.add.at(found, self._places(call), rows)
         call.adds_rows(rows)
         return [found]
 

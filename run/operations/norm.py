@@ -13,47 +13,51 @@ from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 EPSILON = 1e-5
 
 
-def _mean(array: Array) -> Array:
-    """The mean over the features, kept as dimensions of size 1."""
-    return np.asarray(array.mean(axis=tuple(range(TOKEN_RANK, array.ndim)), keepdims=True))
+def _mean(array: Array, kept: int) -> Array:
+    """The mean over all but the first dimensions, kept as dimensions of size 1."""
+    return np.asarray(array.mean(axis=tuple(range(kept, array.ndim)), keepdims=True))
 
 
-def _over_tokens(array: Array) -> Array:
-    return np.asarray(array.sum(axis=tuple(range(TOKEN_RANK))))
+def _kept(call: Call, index: int) -> int:
+    """How many dimensions of an operand have statistics of their own: batch and tokens, and the heads where it is over the head size."""
+    return call.operands[index].array.ndim - 1 if "over" in call.says else TOKEN_RANK
 
 
 class Normalization(Semantics):
-    """`y = gamma * n` for the normalised `n`; a layer norm centres and adds beta."""
+    """`y = gamma * n` for the normalised `n`; a layer norm centres and adds beta. Over the features, or the last dimension."""
 
     vectors: ClassVar[int] = 1
     centred: ClassVar[bool] = False
+    in_place = (0,)
     gradient_reads = ("operand 0",)
     weight_gradient_reads = ("operand 0",)
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
-        return (tuple(x[TOKEN_RANK:]),) * self.vectors
+        return (tuple(x[-1:] if "over" in says else x[TOKEN_RANK:]),) * self.vectors
 
-    def _normalised(self, x: Array) -> tuple[Array, Array]:
+    def _normalised(self, x: Array, kept: int) -> tuple[Array, Array]:
         """The normalised operand, and what it was multiplied with."""
         if self.centred:
-            x = x - _mean(x)
-        scale = 1 / np.sqrt(_mean(x * x) + EPSILON)
+            x = x - _mean(x, kept)
+        scale = 1 / np.sqrt(_mean(x * x, kept) + EPSILON)
         return x * scale, scale
 
     def forward(self, call: Call) -> list[Array]:
-        normalised, _ = self._normalised(call.read(0))
+        normalised, _ = self._normalised(call.read(0), _kept(call, 0))
         result = normalised * call.weight(0)
         return [result + call.weight(1) if self.centred else result]
 
     def gradient(self, call: Call) -> list[Array]:
-        dy, (normalised, scale) = call.read(0) * call.weight(0), self._normalised(call.read(1))
-        inner = dy - normalised * _mean(dy * normalised)
-        return [scale * (inner - _mean(dy) if self.centred else inner)]
+        kept = _kept(call, 0)
+        dy, (normalised, scale) = call.read(0) * call.weight(0), self._normalised(call.read(1), kept)
+        inner = dy - normalised * _mean(dy * normalised, kept)
+        return [scale * (inner - _mean(dy, kept) if self.centred else inner)]
 
     def weight_gradient(self, call: Call) -> list[Array]:
-        dy, (normalised, _) = call.read(0), self._normalised(call.read(1))
-        gamma = _over_tokens(dy * normalised)
-        return [gamma, _over_tokens(dy)] if self.centred else [gamma]
+        kept = _kept(call, 0)
+        dy, (normalised, _) = call.read(0), self._normalised(call.read(1), kept)
+        gamma, beta = (np.asarray(array.sum(axis=tuple(range(kept)))) for array in (dy * normalised, dy))
+        return [gamma, beta] if self.centred else [gamma]
 
 
 class LayerNorm(Normalization):

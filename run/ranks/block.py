@@ -106,9 +106,10 @@ class BlockRun:
             raise cannot(task, f"'{source}' of the model has no cache of {len(task.results)} values")
         for index, value in enumerate(task.results):
             layout = self.ranks.layout(value, task)
-            visible = self.model.values.arrays[step.results[index]]
-            if layout.dims != visible.shape:
-                raise cannot(task, f"the cache is {sizes(layout.dims)}, in the model {sizes(visible.shape)} are visible")
+            visible = self.model.values.arrays[step.results[index]].shape
+            held = (visible[0], visible[1] if step.window is None else min(visible[1], step.window), *visible[2:])
+            if layout.dims != held:
+                raise cannot(task, f"the cache is {sizes(layout.dims)}, in the model it holds {sizes(held)}")
             whole = drawn_cache(step, index, layout.dims, self.model.values.arrays[step.operands[index]].shape[1])
             self.ranks.arrays[value] = self.ranks.placed(task, whole, layout)
 

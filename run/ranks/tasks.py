@@ -136,8 +136,9 @@ class Tasks:
             features,
             mask,
             self._own(step, _alone(x.axes, y), rank),
-            self.ranks.mesh.ranges(x, rank)[1][0],
             self.ranks.numbers.width(result),
+            step.causal,
+            step.window,
             self.ranks.mesh.first(rank, y.unreduced),
             step.index,
             meter,
@@ -175,7 +176,9 @@ class Tasks:
         def results(rank: int, meter: Meter) -> list[Array]:
             weights = self._parts_of_weights(step, x.axes, y, rank) if has_weights(step) else []
             operands = self.ranks.operands(task, rank, self.model.values.context)
-            return semantics.gradient(Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes))
+            call = Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes)
+            call.causal, call.window = step.causal, step.window
+            return semantics.gradient(call)
 
         return results, expected
 
@@ -191,7 +194,6 @@ class Tasks:
             operands = self.ranks.operands(task, rank)
             call = Call([operands[i] for i in places], (), step.says, meter=meter, sizes=step.sizes)
             call.own = self._own(step, self.ranks.layouts[task.results[0]].axes[0], rank)
-            call.first_token = self.ranks.mesh.ranges(self.ranks.layouts[task.operands[0]], rank)[1][0]
             call.width = self.ranks.numbers.width(task.results[0])
             return semantics.weight_gradient(call)
 
