@@ -320,11 +320,6 @@ class Deployment(Binding):
                 report.error(operation, f"the link {link[0]} -> {link[1]} names a device that the deployment does not have")
 
 
-def fields_of(operation: Operation) -> dict[str, Attribute]:
-    attribute = operation.properties.get("fields")
-    return dict(attribute.entries) if isinstance(attribute, DictAttr) else {}
-
-
 def fields_text(fields: Mapping[str, Attribute]) -> str:
     return ", ".join(f"{name} = {field_text(value)}" for name, value in fields.items())
 
@@ -339,25 +334,8 @@ def as_word(value: Attribute | None) -> str | None:
     return value.value if isinstance(value, StringAttr) else None
 
 
-def implementations_of(operation: Operation) -> dict[str, str]:
-    """What a target implements: the reference of an implementation by operation, alternative or capability."""
-    attribute = operation.properties.get("implements")
-    if not isinstance(attribute, DictAttr):
-        return {}
-    return {name: value.value for name, value in attribute.entries if isinstance(value, StringAttr)}
-
-
 def integers(attribute: Attribute | None) -> tuple[int, ...]:
     """The values of an array of integers."""
     if not isinstance(attribute, ArrayAttr):
         return ()
     return tuple(v.value for v in attribute.values if isinstance(v, IntegerAttr))
-
-
-def links_of(operation: Operation) -> list[tuple[int, int]] | None:
-    """The links of a deployment; None if every device reaches every other one."""
-    attribute = operation.properties.get("links")
-    if not isinstance(attribute, ArrayAttr):
-        return None
-    pairs = [integers(v) for v in attribute.values]
-    return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]

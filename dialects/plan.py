@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from bpir.dialects import sections
-from bpir.dialects.bp import ExprAttr, Vector, Work, vector_action
+from bpir.dialects.bp import Vector, Work, vector_action
 from bpir.dialects.bp.parts import Times
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES, ActivationFacts, MemoryFacts
@@ -20,10 +20,10 @@ from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAtt
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.parts import Part
-from bpir.ir.syntax import Clause, Property, Reference, References, SymbolName, Text, Word, Words, references
+from bpir.ir.syntax import Clause, Property, Reference, References, SymbolName, Text, Word, Words
 
 declare(Dialect("plan", "plan", "PortablePlanIR", uses=("dist",)))
 
@@ -297,43 +297,3 @@ class BlockActivations(ActivationFacts):
 
     name = "plan.activations"
     syntax = (ActivationFacts.layer, ActivationFacts.facts)
-
-
-def text_of(operation: Operation, name: str) -> str:
-    """A string property; empty if absent."""
-    value = operation.properties.get(name)
-    return value.value if isinstance(value, StringAttr) else ""
-
-
-def number_of(operation: Operation, name: str) -> int:
-    """An integer property; 0 if absent."""
-    value = operation.properties.get(name)
-    return value.value if isinstance(value, IntegerAttr) else 0
-
-
-def symbol_of(operation: Operation) -> str:
-    value = operation.properties.get("sym_name")
-    return value.value if isinstance(value, StringAttr) else ""
-
-
-def expr_of(operation: Operation, name: str) -> Expr:
-    """An expression property; 0 if absent."""
-    value = operation.properties.get(name)
-    return value.expr if isinstance(value, ExprAttr) else ZERO
-
-
-def names_of(operation: Operation, name: str) -> tuple[str, ...]:
-    """The symbols of a list property, without `@`."""
-    return references(operation.properties.get(name))
-
-
-def live_of(operation: Operation) -> tuple[int, ...]:
-    return numbers_of(operation, "live")
-
-
-def numbers_of(operation: Operation, name: str) -> tuple[int, ...]:
-    """The values of a property that is an array of integers; none if absent."""
-    value = operation.properties.get(name)
-    if not isinstance(value, ArrayAttr):
-        return ()
-    return tuple(v.value for v in value.values if isinstance(v, IntegerAttr))

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from corruption import Change, Corruption, Found, at, copy_of, declared_as, move, name_of, place_of, put
+from raw import devices_of, expr_of, fields_of, is_command, kind_of, names_of, number_of, reference_of, symbol_of, text_of
 
-from bpir.dialects.bind import fields_of
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.concrete.contract import fingerprint, offsets, rounded_up
-from bpir.dialects.concrete.envelope import devices_of, is_command, kind_of, reference_of
 from bpir.dialects.concrete.extension import extension_of
-from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.attributes import I64, ArrayAttr, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.operation import Operation

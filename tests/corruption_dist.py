@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from corruption import Change, Corruption, Found, at, copy_of, declared_as, drop, name_of, place_of
+from raw import text_of
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.plan import text_of
 from bpir.ir.attributes import ArrayAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ZERO

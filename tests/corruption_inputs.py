@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 import attrs
+from raw import fields_of, symbol_of
 
-from bpir.dialects.bind import field_text, fields_of
+from bpir.dialects.bind import field_text
 from bpir.dialects.bp import expressions_in, rewrite_attribute, symbol_table
-from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation

@@ -27,12 +27,11 @@ from typing import Any
 import attrs
 from corruption_inputs import inputs_of, properties, reduced, unordered
 from corruption_plans import Plan, ancestors
+from raw import expr_of, is_command, names_of, number_of, reference_of, symbol_of, text_of
 from support import run
 
 from bpir.dialects.bp import ExprAttr, TensorType, rewrite_attribute, symbol_table
-from bpir.dialects.concrete.envelope import is_command, reference_of
-from bpir.dialects.dist.placement import groups_of
-from bpir.dialects.plan import expr_of, names_of, number_of, symbol_of, text_of
+from bpir.dialects.dist.placement import Placement
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expression import ZERO, constant, symbol
@@ -189,7 +188,7 @@ def _distributed(module: Operation, facts: Facts) -> Any:
             first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
             blocks[properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
     meshes = Counter((properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
-    groups = [group for o in top_level(module) if o.name == "dist.placement" for group in groups_of(o)]
+    groups = [group for o in top_level(module) if o.name == "dist.placement" for group in list(Placement(o).groups)]
     placed = Counter((axis, group.mesh_axis, group.between) for group in groups for axis in group.axes)
     return inputs_of(module, facts), meshes, placed, blocks
 

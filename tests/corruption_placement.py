@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import attrs
 from corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
 from corruption_general import symbols_of
+from raw import symbol_of
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.dist.placement import Group, groups_attribute, groups_of
-from bpir.dialects.plan import symbol_of
+from bpir.dialects.dist.placement import Group, Placement, groups_attribute
 from bpir.ir.attributes import ArrayAttr, DictAttr, StringAttr, SymbolRefAttr, dictionary
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import constant
@@ -29,7 +29,7 @@ def placements(operations: list[Operation]) -> Found:
                 yield Corruption("placement where nothing is sharded", axis, at(index, lambda o, a=axis: _place(o, a)))
         if operation.name != "dist.placement":
             continue
-        groups = groups_of(operation)
+        groups = list(Placement(operation).groups)
 
         def said(changed: Sequence[Group], at: int = index) -> Change:
             return put(at, "groups", groups_attribute(changed))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 
 from corruption import Change, Corruption, Found, at, copy_of, move, name_of, place_of, put
+from raw import expr_of, live_of, names_of, symbol_of, text_of
 
 from bpir.dialects.bp import NO_WORK, ExprAttr
 from bpir.dialects.dist.facts import Activations, LayerMemory
-from bpir.dialects.plan import TASK_KINDS, expr_of, live_of, names_of, symbol_of, text_of
+from bpir.dialects.plan import TASK_KINDS
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ZERO, constant

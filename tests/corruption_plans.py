@@ -7,11 +7,11 @@ from collections import Counter
 from typing import Any
 
 from corruption_inputs import grid, inputs_of, properties, unordered
+from raw import expr_of, live_of, names_of, number_of, symbol_of, text_of
 from workspace_peak import Numbers, peak
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.plan import expr_of, live_of, names_of, number_of, symbol_of, text_of
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts

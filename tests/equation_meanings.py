@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+import raw
+from raw import expr_of, number_of, symbol_of, text_of
 from support import example_text, read, replaced, run
 from support_training import Step
 from support_training import block as training
@@ -18,7 +20,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.base import Elementwise, ModelOperation, feature_dims, part_of, settings_of, token_dims
 from bpir.dialects.model.conventions import Choices, LayerView, Standard
-from bpir.dialects.plan import expr_of, number_of, resources_of_work, symbol_of, text_of
+from bpir.dialects.plan import resources_of_work
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
 from bpir.ir.operation import Operation, top_level
@@ -80,7 +82,7 @@ def mesh(module: Operation) -> dict[str, Expr]:
 
 
 def layer(task: Operation) -> str:
-    return dist.name_of(task).rpartition(".")[0]
+    return raw.name_of(task).rpartition(".")[0]
 
 
 def of_inference(name: str, derived: Callable[[Operation, Operation], Iterable[Expr]], relation: str = "") -> Callable[[], list[Meaning]]:
@@ -100,7 +102,7 @@ def of_inference(name: str, derived: Callable[[Operation, Operation], Iterable[E
 
 def operations_of(*layers: str) -> Callable[[Operation, Operation], Iterable[Expr]]:
     def derived(module: Operation, plan: Operation) -> Iterable[Expr]:
-        found = [work(o).ops for o in body(module) if dist.work_of(o) is not None and layer(o) in layers]
+        found = [work(o).ops for o in body(module) if raw.work_of(o) is not None and layer(o) in layers]
         assert len(found) == len(layers)
         yield total(found)
 
@@ -108,7 +110,7 @@ def operations_of(*layers: str) -> Callable[[Operation, Operation], Iterable[Exp
 
 
 def work(task: Operation) -> Work:
-    found = dist.work_of(task)
+    found = raw.work_of(task)
     assert found is not None
     return found
 
@@ -159,7 +161,7 @@ meaning("plan-inference.E5")(of_inference("C_workspace", buffers("workspace"), "
 def tasks_of(module: Operation, plan: Operation) -> list[tuple[Work, Operation]]:
     """The work of each distributed task, and its plan."""
     planned = {text_of(o, "source"): o for o in top_level(plan) if o.name == "plan.task"}
-    return [(work(o), planned[dist.name_of(o)]) for o in body(module) if dist.work_of(o) is not None]
+    return [(work(o), planned[raw.name_of(o)]) for o in body(module) if raw.work_of(o) is not None]
 
 
 def planned_work(modules: Iterable[tuple[Operation, Operation]]) -> list[Meaning]:
@@ -196,7 +198,7 @@ def steps() -> list[Step]:
 
 
 def tasks(step: Step, *phases: str) -> list[Operation]:
-    return [o for o in body(step.dist) if dist.work_of(o) is not None and (not phases or dist.text_of(o, "phase") in phases)]
+    return [o for o in body(step.dist) if raw.work_of(o) is not None and (not phases or raw.text_of(o, "phase") in phases)]
 
 
 def operations(step: Step, phase: str, *layers: str) -> Expr:
@@ -205,7 +207,7 @@ def operations(step: Step, phase: str, *layers: str) -> Expr:
 
 def weights(step: Step) -> dict[str, Expr]:
     """The elements of weights of each layer that has some."""
-    return {layer(o): dist.weights_of(o) for o in tasks(step, "forward") if dist.weights_of(o) is not ZERO}
+    return {layer(o): raw.weights_of(o) for o in tasks(step, "forward") if raw.weights_of(o) is not ZERO}
 
 
 def of_training(**derived: Callable[[Step], Iterable[Expr]]) -> Callable[[], list[Meaning]]:
@@ -224,7 +226,7 @@ def of_training(**derived: Callable[[Step], Iterable[Expr]]) -> Callable[[], lis
 
 def residual(step: Step) -> Expr:
     """The elements of the residual stream on a rank."""
-    task = next(o for o in tasks(step, "forward") if dist.kind_of(o) == "add")
+    task = next(o for o in tasks(step, "forward") if raw.kind_of(o) == "add")
     return dist.local(task, task, mesh(step.dist)).results[0].elements
 
 
@@ -233,7 +235,7 @@ def _() -> list[Meaning]:
     found = []
     for step in steps():
         for task in tasks(step, "forward"):
-            if dist.kind_of(task) == "linear":
+            if raw.kind_of(task) == "linear":
                 part = dist.local(task, task, mesh(step.dist))
                 operand, result = part.operands[0], part.results[0]
                 sizes = {"m": product(token_dims(operand)), "n": product(feature_dims(operand)), "k": product(feature_dims(result))}
@@ -291,7 +293,7 @@ def _() -> list[Meaning]:
     found = []
     for step in steps():
         for task in tasks(step, BACKWARD):
-            if dist.kind_of(task) == "fork":
+            if raw.kind_of(task) == "fork":
                 part = dist.local(task, task, mesh(step.dist))
                 names = {"u": constant(len(part.operands)), "n": part.results[0].elements}
                 found.append(Meaning({**names, "W_fork": work(task).ops}))

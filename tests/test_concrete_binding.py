@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from concrete_support import PLAN, bound_text, gpt3_plan, gpt3_training_plan, labels, plan
+from raw import is_command, kind_of, names_of, symbol_of, text_of
 from support import ROOT, example, gate, line_of, read, replaced, report, run, shown
 
 from bpir import dialects
 from bpir.dialects.concrete.contract import plan_fingerprint
-from bpir.dialects.concrete.envelope import is_command, kind_of
 from bpir.dialects.concrete.extension import EXTENSIONS
-from bpir.dialects.plan import names_of, symbol_of, text_of
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.dialect import DIALECTS

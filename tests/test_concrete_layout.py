@@ -8,11 +8,11 @@ import pytest
 from concrete_support import gpt3_plan, gpt3_training_plan, labels, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raw import expr_of, number_of
 from support import read, run
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.concrete.contract import aligned, offsets
-from bpir.dialects.plan import expr_of, number_of
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.expression_intervals import interval

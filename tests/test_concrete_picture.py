@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 from concrete_support import gpt3_plan, gpt3_training_plan, plan
+from raw import names_of
 from support import example, run
 
-from bpir.dialects.plan import names_of
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.operation import Operation
 from bpir.tools.report_dot import COLORS, SHAPES, render_dot, render_svg

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 import pytest
+from raw import work_of
 from support import (
     UNDECIDED,
     dropped,
@@ -24,7 +25,6 @@ from support import (
 )
 
 from bpir.dialects.bp import TensorType, Work
-from bpir.dialects.dist.tasks import work_of
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.expression import constant, symbol
 from bpir.ir.operation import Operation, clone

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 import pytest
+from raw import symbol_of, work_of
 from support import (
     UNDECIDED,
     dropped,
@@ -24,8 +25,6 @@ from support import (
 )
 
 from bpir.dialects.bp import Work
-from bpir.dialects.dist.tasks import work_of
-from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation, clone

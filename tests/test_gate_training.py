@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 from corruption import Change
 from corruption_plan import consistent
+from raw import symbol_of
 from support import dropped, edited, example, example_text, gate, labels, line_of, read, replaced, run, shown, statement
 
-from bpir.dialects.plan import symbol_of
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation

@@ -11,11 +11,10 @@ from typing import Any
 import attrs
 import pytest
 import sympy
+from raw import expr_of, symbol_of, text_of, work_of
 from support import example_text, read, replaced, run
 
 from bpir.dialects.bp import symbol_table
-from bpir.dialects.dist.tasks import work_of
-from bpir.dialects.plan import expr_of, symbol_of, text_of
 from bpir.ir.expression import Expr, total
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module

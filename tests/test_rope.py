@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+import raw
 from support import edited, gate, labels, read, report, run, shown
 
 from bpir.dialects.bp import TensorType
@@ -41,11 +42,11 @@ def block(heads: str = "g", rope: str = TURNED) -> str:
 
 def tasks(module: Operation) -> dict[str, Operation]:
     found = [o for holder in top_level(module) if holder.name == "dist.block" for o in holder.body]
-    return {dist.name_of(o): o for o in found if dist.work_of(o) is not None}
+    return {raw.name_of(o): o for o in found if raw.work_of(o) is not None}
 
 
 def ops(module: Operation, name: str) -> str:
-    found = dist.work_of(tasks(module)[name])
+    found = raw.work_of(tasks(module)[name])
     assert found is not None
     return found.ops.text
 
@@ -152,7 +153,7 @@ def test_each_element_costs_two_products_and_a_sum_forward_and_backward(heads: s
 def test_what_is_copied_costs_nothing_but_its_bytes() -> None:
     module = run(read(block("g", f"{TURNED} dims n")), "distribute-training{tensor=1}")
     assert ops(module, "attention.rope.forward") == "3*B*S*g*n + 3*B*S*h*n"
-    work = dist.work_of(tasks(module)["attention.rope.forward"])
+    work = raw.work_of(tasks(module)["attention.rope.forward"])
     assert work is not None and work.read is work.write
     assert work.read.text == "B*S*d*e*g + B*S*d*e*h"
 

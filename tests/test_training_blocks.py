@@ -9,11 +9,11 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raw import kind_of, name_of, text_of, work_of
 from support import gate, read, replaced, report, run, statement
 from support_training import BACKWARD, derive, number, options, refusal, same
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.tasks import kind_of, name_of, text_of, work_of
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 from bpir.tools.report import vector

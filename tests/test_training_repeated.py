@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from raw import name_of, text_of
 from support import gate, labels, read, replaced, report, run
 
-from bpir.dialects.dist.tasks import name_of, text_of
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 

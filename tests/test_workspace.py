@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from random_blocks import INFERENCE, SIZES, random_block
+from raw import expr_of, text_of
 from support import read, run
 from workspace_peak import Numbers, peak
 
-from bpir.dialects.plan import expr_of, text_of
 from bpir.ir.operation import top_level
 
 

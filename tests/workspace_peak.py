@@ -11,10 +11,10 @@ from math import prod
 from typing import Any
 
 import attrs
+import raw
+from raw import names_of, symbol_of, text_of
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist import tasks as dist
-from bpir.dialects.plan import names_of, symbol_of, text_of
 from bpir.ir.operation import Operation, Value, top_level
 
 IN_PLACE = {"gelu", "silu", "relu", "mul", "softmax", "attention", "all_reduce"}
@@ -38,8 +38,8 @@ class Numbers:
 
 def peak(block: Operation, plan: Operation, numbers: Numbers) -> int:
     """The most bytes of the workspace that are in use while the tasks run."""
-    tasks = [o for o in block.body if dist.work_of(o) is not None]
-    names = [dist.name_of(task) for task in tasks]
+    tasks = [o for o in block.body if raw.work_of(o) is not None]
+    names = [raw.name_of(task) for task in tasks]
     running = {name: {name} for name in names}  # the tasks that run while a task runs
     for group in top_level(plan):
         if group.name == "plan.concurrent":
@@ -49,13 +49,13 @@ def peak(block: Operation, plan: Operation, numbers: Numbers) -> int:
                 running[name] |= {*members}
     kept = {*block.regions[0].blocks[0].arguments, *block.body[-1].operands}  # arguments, results: buffers of their own
     for operation in block.body:
-        if operation.name == "dist.state" or dist.writes_state(operation) or dist.kind_of(operation) == "add":
+        if operation.name == "dist.state" or raw.writes_state(operation) or raw.kind_of(operation) == "add":
             kept |= {*operation.results}  # the cache, the residual stream
     readers = {v: [t for t in tasks if v in t.operands] for task in tasks for v in task.results}
-    first = {task: min(i for i, name in enumerate(names) if dist.name_of(task) in running[name]) for task in tasks}
+    first = {task: min(i for i, name in enumerate(names) if raw.name_of(task) in running[name]) for task in tasks}
     most = 0
     for index, task in enumerate(tasks):
-        now = [t for t in tasks if dist.name_of(t) in running[dist.name_of(task)]]
+        now = [t for t in tasks if raw.name_of(t) in running[raw.name_of(task)]]
         waiting = [t for t in tasks if t in now or tasks.index(t) >= index]
         alive = set()
         for value in readers:
@@ -65,7 +65,7 @@ def peak(block: Operation, plan: Operation, numbers: Numbers) -> int:
                 alive.add(value)
         total = sum(numbers.size(v) for v in alive)
         for current in now:
-            if dist.kind_of(current) == "attention":
+            if raw.kind_of(current) == "attention":
                 query, key = current.operands[:2]
                 scores = key.type.dims[1].evaluate(numbers.sizes).numerator * numbers.size(query)  # type: ignore[attr-defined]
                 total += scores // query.type.dims[3].evaluate(numbers.sizes).numerator  # type: ignore[attr-defined]
@@ -77,11 +77,11 @@ def peak(block: Operation, plan: Operation, numbers: Numbers) -> int:
 
 def overwritten(task: Operation, tasks: list[Operation], running: dict[str, set[str]], kept: set[Any], numbers: Numbers) -> int:
     """The bytes of the result that take the place of an operand: of its size, in the workspace, read by nobody else from now on."""
-    if dist.kind_of(task) not in IN_PLACE or task.results[0] in kept:
+    if raw.kind_of(task) not in IN_PLACE or task.results[0] in kept:
         return 0
-    places = [i for i, t in enumerate(tasks) if dist.name_of(task) in running[dist.name_of(t)]]
-    later = [t for t in tasks if t is not task and any(dist.name_of(t) in running[dist.name_of(u)] for u in tasks[min(places) :])]
-    for operand in task.operands[:1] if dist.kind_of(task) == "attention" else task.operands:
+    places = [i for i, t in enumerate(tasks) if raw.name_of(task) in running[raw.name_of(t)]]
+    later = [t for t in tasks if t is not task and any(raw.name_of(t) in running[raw.name_of(u)] for u in tasks[min(places) :])]
+    for operand in task.operands[:1] if raw.kind_of(task) == "attention" else task.operands:
         others = [t for t in later if operand in t.operands]
         if operand not in kept and not others and numbers.size(operand) == numbers.size(task.results[0]):
             return numbers.size(operand)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from bpir.dialects.dist.tasks import text_of
+from bpir.dialects.dist.network import Network
+from bpir.dialects.dist.tasks import Block
 from bpir.dialects.network import blocks, callees, calls, name_of, networks, times_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ZERO, Expr
@@ -26,15 +27,15 @@ def verify_network(findings: Findings, rules: Rules, source: Operation, target: 
     """Refuse a distributed network that is not that of the model. The structure of both is sound."""
     models, found = networks(source), networks(target)
     for network in found:
-        if text_of(network, "source") not in map(name_of, models):
-            message = f"the network comes from '{text_of(network, 'source')}', which is no network of the model"
+        if Network(network).source not in map(name_of, models):
+            message = f"the network comes from '{Network(network).source}', which is no network of the model"
             findings.refuse(rules.calls, network, message)
     for model in models:
-        ours = [network for network in found if text_of(network, "source") == name_of(model)]
+        ours = [network for network in found if Network(network).source == name_of(model)]
         if not ours:
             findings.refuse(rules.calls, model, f"the network '{name_of(model)}' of the model is not distributed")
         for network in ours:
-            _Network(findings, rules, model, network, {name: text_of(block, "source") for name, block in blocks(target).items()}).verify()
+            _Network(findings, rules, model, network, {name: Block(block).source for name, block in blocks(target).items()}).verify()
 
 
 class _Network:

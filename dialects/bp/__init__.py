@@ -21,7 +21,7 @@ from bpir.dialects.bp.attributes import (
 )
 from bpir.dialects.bp.grammar import vector_action
 from bpir.dialects.bp.operations import Assume, Bind, Bindings, Names, Relations, Symbols, bindings_attribute
-from bpir.dialects.bp.table import SymbolTable, bindings_of, relations_attribute, relations_of, symbol_table, undeclared_symbol
+from bpir.dialects.bp.table import SymbolTable, relations_attribute, symbol_table, undeclared_symbol
 from bpir.ir.dialect import Dialect, declare
 
 declare(Dialect("bp", starts=("bp_shape_body",)))
@@ -45,12 +45,10 @@ __all__ = [
     "Vector",
     "Work",
     "bindings_attribute",
-    "bindings_of",
     "expressions_in",
     "factor_text",
     "product",
     "relations_attribute",
-    "relations_of",
     "rewrite_attribute",
     "shape_text",
     "symbol_table",

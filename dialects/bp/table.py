@@ -12,7 +12,7 @@ from bpir.dialects.bp.attributes import (
     RelationAttr,
 )
 from bpir.dialects.bp.operations import Assume, Bind, Symbols
-from bpir.ir.attributes import ArrayAttr, DictAttr, IntegerAttr
+from bpir.ir.attributes import ArrayAttr
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Facts, Relation
@@ -52,20 +52,6 @@ def symbol_table(module: Operation) -> SymbolTable:
         elif (bound := Bind.of(operation)) is not None:
             bindings.update(bound.bindings)
     return SymbolTable(tuple(names), tuple(relations), bindings, tuple(assumptions))
-
-
-def relations_of(operation: Operation) -> list[Relation]:
-    attribute = operation.properties.get("relations")
-    if not isinstance(attribute, ArrayAttr):
-        return []
-    return [v.relation for v in attribute.values if isinstance(v, RelationAttr)]
-
-
-def bindings_of(operation: Operation) -> dict[str, int]:
-    attribute = operation.properties.get("bindings")
-    if not isinstance(attribute, DictAttr):
-        return {}
-    return {k: v.value for k, v in attribute.entries if isinstance(v, IntegerAttr)}
 
 
 def relations_attribute(relations: Iterable[Relation]) -> ArrayAttr:

@@ -10,8 +10,7 @@ from typing import Any
 from bpir.dialects.bp import Work
 from bpir.dialects.dist.parts import Amount, Components
 from bpir.dialects.dist.tasks import PHASES
-from bpir.dialects.plan import ROLES, STORAGE, Integer, Integers, Role, numbers_of
-from bpir.ir.attributes import SymbolRefAttr
+from bpir.dialects.plan import ROLES, STORAGE, Integer, Integers, Role
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation
@@ -205,23 +204,3 @@ TRANSFER = "transfer"
 
 COMMANDS: dict[str, type[Command]] = {cls.name.partition(".")[2]: cls for cls in (Launch, Collective, Transfer, Barrier, HostCall)}
 """The command of each kind."""
-
-
-def is_command(operation: Operation) -> bool:
-    return isinstance(operation.declaration, Command)
-
-
-def kind_of(command: Operation) -> str:
-    """`launch`, `collective`, `transfer`, `barrier` or `host_call`."""
-    return command.name.partition(".")[2]
-
-
-def devices_of(transfer: Operation) -> tuple[int, ...]:
-    """The source and the destination of a transfer."""
-    return numbers_of(transfer, "devices")
-
-
-def reference_of(operation: Operation, name: str) -> str:
-    """The symbol that a property refers to, without `@`; empty if absent."""
-    value = operation.properties.get(name)
-    return value.root if isinstance(value, SymbolRefAttr) else ""

@@ -46,13 +46,6 @@ def _group(attribute: Attribute) -> Group | None:
     return Group(axes, on.value, "between" in entries) if axes and isinstance(on, StringAttr) and known else None
 
 
-def groups_of(placement: Operation) -> list[Group]:
-    """The groups of a `dist.placement`, in order."""
-    attribute = placement.properties.get("groups")
-    found = map(_group, attribute.values if isinstance(attribute, ArrayAttr) else ())
-    return [group for group in found if group is not None]
-
-
 @attrs.frozen(eq=False)
 class Groups(Property[tuple[Group, ...]]):
     """`[h, F -> "tensor"; S -> "tensor" between]`"""

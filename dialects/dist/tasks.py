@@ -469,69 +469,8 @@ def is_state(value: Value) -> bool:
     return task.writes_state if task is not None else State.of(value.producer) is not None
 
 
-def name_of(operation: Operation) -> str:
-    """The name of a task or state; empty for others."""
-    name = operation.properties.get("task")
-    return name.value if isinstance(name, StringAttr) else ""
-
-
-def text_of(operation: Operation, name: str) -> str:
-    """A string property, empty if absent."""
-    value = operation.properties.get(name)
-    return value.value if isinstance(value, StringAttr) else ""
-
-
-def kind_of(operation: Operation) -> str:
-    """The model operation that a compute task is a part of, or the collective (`all_reduce`)."""
-    return text_of(operation, "kind") or operation.name.partition(".")[2]
-
-
 def kinds() -> list[str]:
     return [d.name.partition(".")[2] for d in DECLARATIONS.values() if isinstance(d, ModelOperation)]
-
-
-def rule_of(operation: Operation) -> ModelOperation | None:
-    """The model operation's declaration: its work rules."""
-    declaration = DECLARATIONS.get("model." + text_of(operation, "kind"))
-    return declaration if isinstance(declaration, ModelOperation) else None
-
-
-def whole_operation(task: Operation) -> bool:
-    """Whether a compute task does what the model operation of its kind does: it is no gradient and no update."""
-    return text_of(task, "phase") in WHOLE
-
-
-def writes_state(task: Operation) -> bool:
-    """Whether a task writes states: its last operands, one a result."""
-    return "write" in strings(task.properties.get("effects"))
-
-
-def states_of(task: Operation) -> list[Value]:
-    """Those of the last operands of a task, one a result, that are states: of a `dist.state`, or what a task wrote to one."""
-    count = len(task.operands) - len(task.results)
-    owners = [(v, v.owner) for v in task.operands[max(count, 0) :]]
-    return [v for v, owner in owners if isinstance(owner, Operation) and (owner.name == "dist.state" or writes_state(owner))]
-
-
-def axes_of(operation: Operation) -> list[tuple[str, ...]]:
-    attribute = operation.properties.get("axes")
-    return [strings(v) for v in attribute.values] if isinstance(attribute, ArrayAttr) else []
-
-
-def work_of(operation: Operation) -> Work | None:
-    value = operation.properties.get("work")
-    return value if isinstance(value, Work) else None
-
-
-def weights_of(operation: Operation) -> Expr:
-    """The elements of weights of a task."""
-    value = operation.properties.get("weights")
-    return value.expr if isinstance(value, ExprAttr) else ZERO
-
-
-def weights_owner(task: Operation) -> str:
-    """The layer that the weights of a task belong to: its own, or the one that it is tied to."""
-    return text_of(task, "tied") or name_of(task).removesuffix("." + text_of(task, "phase"))
 
 
 def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
@@ -543,7 +482,7 @@ def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
     declaration = operation.declaration
     assert isinstance(declaration, Collective)
     part = local(operation, operation, mesh)
-    names = [axis for axes in axes_of(operation) for axis in axes]
+    names = Collective(operation).mesh_axes
     for axis in names:
         if axis not in mesh:
             raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
