@@ -140,6 +140,18 @@ def _i64(value: int, span: Span) -> int:
     return value
 
 
+@attrs.frozen(eq=False)
+class Beside(Clause):
+    """A clause that stands on the line before it where the operation is of one block of several, as its origin says: `layer/mlp.gate`."""
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        pieces = list(super().pieces(operation))
+        block, several, _ = text_of(operation, "source").partition("/")
+        if pieces and several and symbol_of(operation).startswith(f"{block}."):
+            pieces[0] = " "
+        return pieces
+
+
 class Section(sections.Section):
     """`plan.section @layer times L tasks [2, 17] after @embedding carries [@layer.output -> @layer.input]`: a block of a network.
 
@@ -185,7 +197,7 @@ class Buffer(OperationDeclaration):
         Clause("align", (alignment,), optional=False, line=False),
         Clause("live", (live,), optional=False, line=False),
         Clause("size", (size,), optional=False),
-        Clause("from", (source,)),
+        Beside("from", (source,)),
         Clause("producers", (producers,)),
         Clause("consumers", (consumers,)),
     )
@@ -234,7 +246,7 @@ class Task(OperationDeclaration):
         resources,
         Clause("matmul", (matmul,)),
         Clause("reads", (reads,)),
-        Clause("writes", (writes,)),
+        Beside("writes", (writes,)),
         Clause("requires", (requires,)),
         Clause("alternatives", (alternatives,)),
     )
