@@ -234,6 +234,13 @@ class ConcretePlanIR(ModuleIR):
         return self.each(Region)
 
     @cached_property
+    def sections(self) -> list[concrete.Section]:
+        """The blocks that it runs, in order; none of a plan without sections."""
+        from bpir.dialects.concrete.envelope import Section
+
+        return self.each(Section)
+
+    @cached_property
     def buffers(self) -> list[concrete.Buffer]:
         """The bound buffers, in the order of their offsets."""
         from bpir.dialects.concrete.envelope import Buffer

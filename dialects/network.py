@@ -6,7 +6,7 @@ a cache and activations of its own; a repeated block has them once for each repe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -143,6 +143,23 @@ def _given(operations: Sequence[Operation], known: Mapping[str, Operation]) -> l
     if wrong:
         raise DiagnosticError(*wrong)
     return [returned_by(known[names[-1]]) or () for _, names in called]
+
+
+def own_names(block: Operation) -> frozenset[str]:
+    """The names of the tasks and states of a distributed block."""
+    return frozenset(label.value for o in block.body if isinstance(label := o.properties.get("task"), StringAttr))
+
+
+def flat_name(block: str, name: str, own: Container[str]) -> str:
+    """What is called so in one block of several, where all blocks share one name space: `layer.attention.core.decode`.
+
+    The name of the block is left out where the name begins with it already, unless that would take the name of another one.
+
+    Args:
+        own: all such names of the block.
+    """
+    head, _, rest = name.partition(".")
+    return name if head == block and rest not in own else f"{block}.{name}"
 
 
 def unknown(call: Operation, name: str, known: Mapping[str, Any]) -> Diagnostic:

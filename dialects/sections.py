@@ -84,13 +84,3 @@ def section_syntax(keyword: str, members: Property[tuple[int, ...]]) -> tuple[Pa
         Clause("takes", (Section.takes,), line=False),
         Clause("carries", (Section.carries,), line=False),
     )
-
-
-def multiplicities(sections: Iterable[Section], count: int) -> list[list[Section]]:
-    """For each of `count` tasks the sections that run it."""
-    found: list[list[Section]] = [[] for _ in range(count)]
-    for section in sections:
-        for place in section.extent:
-            if place < count:
-                found[place].append(section)
-    return found

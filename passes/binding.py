@@ -23,7 +23,7 @@ from bpir.dialects.concrete.contract import (
 )
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.levels import ConcretePlanIR, ModuleIR, PortablePlanIR
-from bpir.dialects.plan import Buffer, Task
+from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expression import Expr, constant
@@ -99,6 +99,7 @@ class BindTargetPass(DerivationPass[PortablePlanIR, ConcretePlanIR]):
                     *inputs_of(ir.module, machine, deployment),
                     *self._enough_devices(ir, deployment),
                     *envelope.machine(),
+                    *envelope.sections(),
                     *envelope.buffers(),
                     *commands,
                     *extension.operations(commands),
@@ -199,13 +200,24 @@ class _Envelope:
         least = as_expr(self.target.fields.get("alignment"))
         target = (least.integer if least is not None else None) or 1
         alignments = [aligned(buffer.alignment, target) for buffer in self.plan.buffers]
-        places = offsets([buffer.size for buffer in self.plan.buffers], alignments)
+        buffers = self.plan.buffers
+        places = offsets([buffer.size for buffer in buffers], alignments, [buffer.times for buffer in buffers])
         found = []
         for buffer, alignment, offset in zip(self.plan.buffers, alignments, places, strict=True):
-            properties = buffer.attributes(Buffer.symbol, Buffer.role, Buffer.storage, Buffer.size)
+            properties = buffer.attributes(Buffer.symbol, Buffer.role, Buffer.storage, Buffer.times, Buffer.size)
             properties |= {"region": _reference(self.memory), "alignment": _integer(alignment)}
             properties |= {"offset": ExprAttr(offset), "source": StringAttr(buffer.symbol)}
             found.append(concrete.Buffer.build(properties=properties, span=buffer.span))
+        return found
+
+    def sections(self) -> list[Operation]:
+        """Every section of the plan, with the commands of its tasks."""
+        copied = (Section.symbol, Section.times, Section.after, Section.takes, Section.carries)
+        found = []
+        for section in self.plan.sections:
+            properties = section.attributes(*copied)
+            properties[concrete.Section.commands.name] = section.operation.properties[Section.tasks.name]
+            found.append(concrete.Section.build(properties=properties, span=section.span))
         return found
 
     def commands(self) -> list[Operation]:

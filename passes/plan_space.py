@@ -10,6 +10,7 @@ import attrs
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.tasks import Block, Task
+from bpir.dialects.network import flat_name, own_names
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.expression import ZERO, Expr, maximum
@@ -86,10 +87,10 @@ class Space:
         self.weights: dict[tuple[str, str], str] = {}  # the buffer of each layer's weights, by block and layer
         self.layers: dict[str, str] = {}  # the block that has a layer, for those that others are tied to
         self.taken = set(taken)
-        self._own: dict[str, set[str]] = {}
+        self._own: dict[str, frozenset[str]] = {}
         first: dict[str, Operation] = {}
         for block in blocks:
-            self._own[block.symbol] = {*(task.label for task in block.tasks), *(state.label for state in block.states)}
+            self._own[block.symbol] = own_names(block.operation)
             for task in block.tasks:
                 self.layers.setdefault(task.layer, block.symbol)
                 name = self.full(block, task.label)
@@ -102,10 +103,7 @@ class Space:
 
     def full(self, block: Block, name: str) -> str:
         """The name in the plan of what is called so in a block: with the name of the block, unless it begins with that already."""
-        if not self.several:
-            return name
-        head, _, rest = name.partition(".")
-        return name if head == block.symbol and rest not in self._own[block.symbol] else f"{block.symbol}.{name}"
+        return flat_name(block.symbol, name, self._own[block.symbol]) if self.several else name
 
     def origin(self, block: Block, name: str = "") -> str:
         """Where something comes from, as the plan says it: `layer/attention.core.decode`; of one block the name alone."""

@@ -68,6 +68,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/network_calls.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
         "verifiers/plan_sections.py": ("networks", "diagnostic_coverage", "corruption"),
+        "verifiers/bound_sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),

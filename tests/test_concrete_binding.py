@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from concrete_support import PLAN, bound_text, gpt3_plan, gpt3_training_plan, labels, plan
 from raw import is_command, kind_of, names_of, symbol_of, text_of
@@ -43,7 +44,8 @@ class TestEveryPlan:
         assert callable(source)
         queue, slot = run(source(), "bind-queue"), run(source(), "bind-slot")
         assert envelope(queue) == envelope(slot)
-        assert report(queue).tasks == report(slot).tasks == report(source()).tasks
+        assert report(queue).tasks == report(slot).tasks
+        assert [attrs.evolve(t, source="") for t in report(queue).tasks] == [attrs.evolve(t, source="") for t in report(source()).tasks]
 
     @pytest.mark.parametrize("kind", ["queue", "slot"])
     def test_the_same_plan_gives_the_same_bytes(self, source: object, kind: str) -> None:

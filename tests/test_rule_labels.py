@@ -30,7 +30,13 @@ OWNERS = {
     "binding": ("bind-*",),
 }
 """Under which prefix the rules of a file are raised."""
-HELPERS = {"network_calls": "distribution", "plan_sections": "planning", "training_": "training", "plan_training": "planning"}
+HELPERS = {
+    "network_calls": "distribution",
+    "plan_sections": "planning",
+    "bound_sections": "binding",
+    "training_": "training",
+    "plan_training": "planning",
+}
 SHARED = {"plan-inference": "plan-*", "plan-training": "plan-*", "bind-queue": "bind-*", "bind-slot": "bind-*"}
 """Passes with the same rules."""
 

@@ -19,7 +19,12 @@ OPTIONS = [
         choices=("table", "json", "csv", "markdown", "dot", "svg"),
         help="table (default), json, csv, markdown; dot, svg (a picture of the tasks)",
     ),
-    Option("by", value="GROUP", choices=("task", "phase", "layer", "total"), help="task (default), phase, layer, total"),
+    Option(
+        "by",
+        value="GROUP",
+        choices=("task", "phase", "layer", "section", "block", "total"),
+        help="task (default), phase, layer, section, block, total",
+    ),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
     OUTPUT,
 ]

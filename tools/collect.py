@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
+from bpir.dialects.network import flat_name, own_names
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, ZERO, Expr, constant, total
+from bpir.ir.expression import ONE, Expr, constant, total
 from bpir.ir.operation import Operation
+from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.verifiers.levels import level_of, place_of
 
 if TYPE_CHECKING:
+    from bpir.dialects.concrete.envelope import Buffer as BoundBuffer
     from bpir.dialects.concrete.envelope import Command
     from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
     from bpir.dialects.dist.tasks import Task as DistTask
+    from bpir.dialects.plan import Buffer as PlanBuffer
     from bpir.dialects.plan import Task as PlanTask
 
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
@@ -42,7 +46,8 @@ def collect(module: Operation) -> Report:
         report = _planned(title, PortablePlanIR(module))
     elif level == "concrete":
         bound = ConcretePlanIR(module)
-        report = Report(title, level, tuple(_commands(bound)), _concrete_memory(bound), buffers=tuple(_bound_buffers(bound)))
+        commands, buffers = tuple(_commands(bound)), tuple(_bound_buffers(bound))
+        report = Report(title, level, commands, _concrete_memory(bound), buffers=buffers, sections=section_rows(bound.sections))
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
@@ -60,43 +65,44 @@ def _distributed(title: str, ir: DistributedTaskIR) -> Report:
     memory = [row for block in ir.blocks for row in block.memory]
     training = _training_memory(memory, [row for block in ir.blocks for row in block.activations])
     held = _held(_training_plan(ir)) if training else ()
-    return Report(title, ir.level, tuple(_dist_tasks(ir)), training or _dist_memory(ir), held, _layers(memory))
+    per_token = None if training else cache_of_blocks(ir)
+    return Report(title, ir.level, tuple(_dist_tasks(ir)), training or _dist_memory(ir), held, _layers(memory), per_token=per_token)
 
 
 def _planned(title: str, plan: PortablePlanIR) -> Report:
     training = _training_memory(plan.memory, plan.activations)
     held = _held(plan) if training else ()
     buffers = tuple(BufferRow(b.symbol, b.role, b.storage, b.size, b.live, b.times) for b in plan.buffers)
-    memory = training or _memory_by_role(buffers, MEMORY_OF_ROLE)
-    return Report(title, plan.level, tuple(_plan_tasks(plan)), memory, held, _layers(plan.memory), buffers=buffers)
+    memory = training or _memory_by_role(plan.buffers, MEMORY_OF_ROLE)
+    return Report(
+        title,
+        plan.level,
+        tuple(_plan_tasks(plan)),
+        memory,
+        held,
+        _layers(plan.memory),
+        buffers=buffers,
+        sections=section_rows(plan.sections),
+        per_token=cache_of_plan(plan),
+    )
 
 
 def _bound_buffers(bound: ConcretePlanIR) -> Iterable[BufferRow]:
-    return (BufferRow(buffer.symbol, buffer.role, buffer.storage, buffer.size, ()) for buffer in bound.buffers)
+    return (BufferRow(buffer.symbol, buffer.role, buffer.storage, buffer.size, (), buffer.times) for buffer in bound.buffers)
 
 
 def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
     from bpir.dialects.dist.tasks import Collective
 
-    runs = _runs(ir)
-    for block in ir.blocks:
-        prefix = f"{block.symbol}." if len(ir.blocks) > 1 else ""
+    blocks, times_of = blocks_that_run(ir), often(ir.module)
+    several = len(blocks) > 1
+    for block in blocks:
+        own = own_names(block.operation)
+        times = times_of.get(block.symbol, ONE)
         for task in block.tasks:
+            name, layer = (flat_name(block.symbol, n, own) if several else n for n in (task.label, task.layer))
             collective = task.kind_of_work if isinstance(task, Collective) else None
-            name, layer = prefix + task.label, prefix + task.layer
-            yield TaskRow(name, layer, task.phase, _work(task), collective, source=task.source, times=runs.get(block.symbol, ONE))
-
-
-def _runs(ir: DistributedTaskIR) -> dict[str, Expr]:
-    """How often the network runs each block that it calls; nothing without a network."""
-    from bpir.dialects.network import callees, calls, networks, times_of
-
-    found: dict[str, Expr] = {}
-    for network in networks(ir.module):
-        for call in calls(network):
-            for name in callees(call):
-                found[name] = found.get(name, ZERO) + times_of(call)
-    return found
+            yield TaskRow(name, layer, task.phase, _work(task), collective, source=task.source, times=times, block=block.symbol)
 
 
 def _work(task: DistTask | PlanTask | Command) -> Work:
@@ -105,22 +111,20 @@ def _work(task: DistTask | PlanTask | Command) -> Work:
 
 
 def _plan_tasks(plan: PortablePlanIR) -> Iterable[TaskRow]:
-    from bpir.dialects.sections import multiplicities
-
-    runs = multiplicities(plan.sections, len(plan.tasks))
-    for task, sections in zip(plan.tasks, runs, strict=True):
-        yield _row(task, task.kind, total(section.times for section in sections) if sections else ONE)
+    often_run = Multiplicity(plan.sections, len(plan.tasks))
+    return (_row(task, task.kind, often_run, place) for place, task in enumerate(plan.tasks))
 
 
 def _commands(bound: ConcretePlanIR) -> Iterable[TaskRow]:
     from bpir.dialects.concrete.contract import COMMAND_OF_KIND
 
     kind_of_command = {command: kind for kind, command in COMMAND_OF_KIND.items()}
-    return (_row(command, kind_of_command[command.kind]) for command in bound.commands)
+    often_run = Multiplicity(bound.sections, len(bound.commands))
+    return (_row(command, kind_of_command[command.kind], often_run, place) for place, command in enumerate(bound.commands))
 
 
-def _row(task: PlanTask | Command, kind: str, times: Expr = ONE) -> TaskRow:
-    """A task of a plan that is run so often, or the command that it is bound to."""
+def _row(task: PlanTask | Command, kind: str, often: Multiplicity, place: int) -> TaskRow:
+    """A task of a plan, or the command that it is bound to."""
     name, phase = task.symbol, task.phase
     return TaskRow(
         name,
@@ -133,7 +137,8 @@ def _row(task: PlanTask | Command, kind: str, times: Expr = ONE) -> TaskRow:
         after=task.after,
         reads=task.reads,
         writes=task.writes,
-        times=times,
+        times=often.times(place),
+        block=often.block(place),
     )
 
 
@@ -187,29 +192,34 @@ def _dist_memory(ir: DistributedTaskIR) -> dict[str, Expr]:
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.passes.plan_inference import planned_workspace
 
-    meshes, runs = {mesh.symbol: mesh.axes for mesh in ir.meshes}, _runs(ir)
-    layers = {task.layer for block in ir.blocks for task in block.tasks}
-    weights: dict[tuple[str, str], Expr] = {}  # by block and layer; what is tied to a layer is that layer's
-    states = []
-    for block in ir.blocks:
-        times = runs.get(block.symbol, ONE)
-        states += [times * local_bytes((v.type for v in o.operation.results), meshes[block.mesh]) for o in block.states]
-        own = [task for task in block.tasks if task.owner == task.layer or task.owner not in layers]
-        weights |= {(block.symbol, task.owner): times * weight_bytes(task) for task in own}
-    found = {"weights": total(weights.values()), "kv_cache": total(states)}
-    if len(ir.blocks) == 1:
-        with suppress(DiagnosticError):  # a block that can't be planned has no workspace
-            found["workspace"] = planned_workspace(ir)
+    meshes = {mesh.symbol: mesh.axes for mesh in ir.meshes}
+    times = often(ir.module)
+    states: list[Expr] = []
+    weights: dict[tuple[str, str], Expr] = {}
+    tables: dict[str, Expr] = {}  # of layers that others are tied to
+    for block in blocks_that_run(ir):
+        count = times.get(block.symbol, ONE)
+        states += [count * local_bytes((v.type for v in state.operation.results), meshes[block.mesh]) for state in block.states]
+        for task in block.tasks:
+            if task.owner != task.layer:
+                tables.setdefault(task.owner, weight_bytes(task))
+            else:
+                weights[block.symbol, task.layer] = count * weight_bytes(task)
+    named = {layer for _, layer in weights}
+    tied = (size for layer, size in tables.items() if layer not in named)
+    found = {"weights": total((*weights.values(), *tied)), "kv_cache": total(states)}
+    with suppress(DiagnosticError):  # a block that can't be planned has no workspace
+        found["workspace"] = planned_workspace(ir)
     return found
 
 
 def _concrete_memory(bound: ConcretePlanIR) -> dict[str, Expr]:
     """The bytes of the bound buffers by what they hold; a training step has no caches and no workspace, but optimizer state."""
     training = any(buffer.role == "optimizer" for buffer in bound.buffers)
-    return _memory_by_role(tuple(_bound_buffers(bound)), {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
+    return _memory_by_role(bound.buffers, {"constant": "weights", "optimizer": "optimizer"} if training else MEMORY_OF_ROLE)
 
 
-def _memory_by_role(buffers: Iterable[BufferRow], memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
+def _memory_by_role(buffers: Iterable[PlanBuffer | BoundBuffer], memory_of_role: Mapping[str, str]) -> dict[str, Expr]:
     sizes: dict[str, list[Expr]] = {name: [] for name in memory_of_role.values()}
     for buffer in buffers:
         if buffer.role in memory_of_role:

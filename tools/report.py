@@ -14,6 +14,7 @@ Fact = Expr | bool
 MEANINGS = {
     "weights": "the weights of this rank",
     "kv_cache": "K and V of all visible tokens",
+    "kv_cache_per_token": "K and V of one token, in all layers",
     "workspace": "values inside a step, which share the space",
     "activation_working": "what gradients read, kept or made again",
     "activation_stored": "the part of it kept from forward to backward",
@@ -53,6 +54,7 @@ class TaskRow:
     reads: tuple[str, ...] = ()  # buffers
     writes: tuple[str, ...] = ()
     times: Expr = ONE  # how often it is run
+    block: str = ""  # the block of a network that it is of
 
     @property
     def in_all(self) -> Work:
@@ -76,6 +78,16 @@ class BufferRow:
     size: Expr
     live: tuple[int, ...] = ()
     times: Expr = ONE
+
+
+@attrs.frozen
+class SectionRow:
+    """One section of a plan, or a call of a distributed network: how often it runs, and its tasks, by their places."""
+
+    name: str
+    times: Expr
+    tasks: tuple[int, ...]
+    after: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -125,6 +137,8 @@ class Report:
         parameters: numbers of elements by layer; only of a model that is one block without a network.
         network: the parameters of a model of several blocks.
         buffers: those of a plan.
+        sections: those of a plan of a network, in order.
+        per_token: the bytes of K and V of one token of one sequence, in all layers of a rank; None where that is not known.
         numbers: what has been put in for symbols.
     """
 
@@ -137,6 +151,8 @@ class Report:
     parameters: Mapping[str, Expr] = attrs.field(factory=dict)
     network: Parameters | None = None
     buffers: tuple[BufferRow, ...] = ()
+    sections: tuple[SectionRow, ...] = ()
+    per_token: Expr | None = None
     numbers: Mapping[str, Expr] = attrs.field(factory=dict)
 
     def bound(self, values: Mapping[str, Expr]) -> Report:
@@ -166,6 +182,8 @@ class Report:
             parameters=exprs(self.parameters),
             network=whole,
             buffers=tuple(sized(row) for row in self.buffers),
+            per_token=self.per_token.substitute(values) if self.per_token is not None else None,
+            sections=tuple(attrs.evolve(row, times=row.times.substitute(values)) for row in self.sections),
             numbers={**self.numbers, **values},
         )
 
@@ -181,10 +199,20 @@ class Report:
         except ExpressionError:
             return dict(self.memory)
 
+    def memory_in_full(self) -> dict[str, Expr]:
+        """The memory, with what a token takes of the cache."""
+        found: dict[str, Expr] = {}
+        for name, value in self.memory_and_peak().items():
+            found[name] = value
+            if name == "kv_cache" and self.per_token is not None:
+                found["kv_cache_per_token"] = self.per_token
+        return found
+
     def symbols(self) -> set[str]:
         """The symbols that occur."""
         found = [value for task in self.tasks for value in vector(task.work).values()]
         found += [*self.memory.values(), *self.held, *self.parameters.values()]
+        found += [*(task.times for task in self.tasks), *(buffer.times for buffer in self.buffers)]
         found += [v for facts in self.layers.values() for v in facts.values() if not isinstance(v, bool)]
         if self.network is not None:
             found += [self.network.total]
@@ -200,6 +228,16 @@ def summed(works: Iterable[Work]) -> Work:
     """The sum of work vectors."""
     rows = [vector(work) for work in works]
     return Work(**{a.name: total(row[a.name] for row in rows) for a in attrs.fields(Work)})
+
+
+def by_section(report: Report) -> dict[str, list[Work]]:
+    """The work of each section of a plan, over all its runs."""
+    return {row.name: [attrs.evolve(report.tasks[place], times=row.times).in_all for place in row.tasks] for row in report.sections}
+
+
+def by_block(report: Report) -> dict[str, list[Work]]:
+    """The work of each block of a network, over all its runs."""
+    return {name: [task.in_all for task in tasks] for name, tasks in grouped(report.tasks, lambda task: task.block).items()}
 
 
 def with_total(values: Mapping[str, Expr]) -> dict[str, Expr]:

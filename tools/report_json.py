@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work, grouped, summed, with_total
+from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work, by_block, by_section, grouped, summed, with_total
 
 
 def render_json(report: Report, by: str = "task") -> str:
-    """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers) or not at all (`total`: no phases)."""
+    """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers), section, block, or not at all (`total`)."""
     document: dict[str, Any] = {"module": report.module, "level": report.level}
     if report.level == "model":
         document["parameters"] = _parameters(report)
@@ -19,10 +19,14 @@ def render_json(report: Report, by: str = "task") -> str:
             document["tasks"] = [_task(task, report.level) for task in report.tasks]
         if by in ("task", "layer"):
             document["layers"] = _layers(report)
+        if by in ("task", "section") and report.sections:
+            document["sections"] = _sections(report)
+        if by == "block":
+            document["blocks"] = [{"name": name, **_work(summed(works), matmul=True)} for name, works in by_block(report).items()]
         document["totals"] = _totals(report)
-        if by == "total":
+        if by in ("total", "section", "block"):
             del document["totals"]["by_phase"]
-        document["memory"] = {name: number(value) for name, value in report.memory_and_peak().items()}
+        document["memory"] = {name: number(value) for name, value in report.memory_in_full().items()}
         if by == "task" and report.buffers:
             document["buffers"] = [_buffer(buffer) for buffer in report.buffers]
     return json.dumps(document, indent=1) + "\n"
@@ -65,6 +69,21 @@ def _task(task: TaskRow, level: str) -> dict[str, Any]:
     if level != "dist":
         shown |= {"after": list(task.after), "reads": list(task.reads), "writes": list(task.writes)}
     return shown
+
+
+def _sections(report: Report) -> list[dict[str, Any]]:
+    """Each section with its extent, and its work over all runs."""
+    works = by_section(report)
+    return [
+        {
+            "name": row.name,
+            "times": number(row.times),
+            "tasks": [row.tasks[0], row.tasks[-1]],
+            "after": list(row.after),
+            **_work(summed(works[row.name]), matmul=True),
+        }
+        for row in report.sections
+    ]
 
 
 def _buffer(buffer: BufferRow) -> dict[str, Any]:

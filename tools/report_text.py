@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from bpir.ir.expression import ONE, Expr
-from bpir.tools.report import MEANINGS, Parameters, Report, Work, grouped, summed, with_total
+from bpir.tools.report import MEANINGS, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -35,7 +35,7 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
         return [_named("parameters", "elements", with_total(report.parameters))]
     found = [_work_table(report, by)]
     if report.memory:
-        memory = report.memory_and_peak()
+        memory = report.memory_in_full() if explained else report.memory_and_peak()
         if explained:
             rows = tuple((name, MEANINGS[name], value) for name, value in memory.items())
             found.append(Table(("memory", "what it holds", "bytes"), rows, words=2))
@@ -61,17 +61,26 @@ def _named(title: str, unit: str, values: Mapping[str, Expr]) -> Table:
 
 def _work_table(report: Report, by: str) -> Table:
     everything = summed(task.in_all for task in report.tasks)
-    if by == "task" and any(task.times is not ONE for task in report.tasks):
-        runs: list[tuple[str | Expr, ...]] = [(t.name, t.collective or t.kind, t.times, *_cells(t.work)) for t in report.tasks]
-        return Table(("task", "kind", "times", *_COMPONENTS), (*runs, ("total", "", "", *_cells(everything))), words=2)
     if by == "task":
-        tasks: list[tuple[str | Expr, ...]] = [(t.name, t.collective or t.kind, *_cells(t.work)) for t in report.tasks]
-        return Table(("task", "kind", *_COMPONENTS), (*tasks, ("total", "", *_cells(everything))), words=2)
+        return _task_table(report, everything)
     rows: list[tuple[str | Expr, ...]] = []
-    if by != "total":
-        groups = grouped(report.tasks, lambda task: task.phase if by == "phase" else task.layer)
-        rows = [(name, *_cells(summed(t.in_all for t in tasks))) for name, tasks in groups.items()]
+    if by in ("section", "block"):
+        groups = by_section(report) if by == "section" else by_block(report)
+        rows = [(f"@{name}" if name else "", *_cells(summed(works))) for name, works in groups.items()]
+    elif by != "total":
+        tasks = grouped(report.tasks, lambda task: task.phase if by == "phase" else task.layer)
+        rows = [(name, *_cells(summed(t.in_all for t in rows))) for name, rows in tasks.items()]
     return Table(("" if by == "total" else by, *_COMPONENTS), (*rows, ("total", *_cells(everything))))
+
+
+def _task_table(report: Report, everything: Work) -> Table:
+    """The work of one run of each task; where some run more than once, how often, and the total is over all runs."""
+    repeated = any(task.times is not ONE for task in report.tasks)
+    rows: list[tuple[str | Expr, ...]] = [
+        (t.name, t.collective or t.kind, *((t.times,) if repeated else ()), *_cells(t.work)) for t in report.tasks
+    ]
+    times = ("times",) if repeated else ()
+    return Table(("task", "kind", *times, *_COMPONENTS), (*rows, ("total", "", *("",) * repeated, *_cells(everything))), words=2)
 
 
 def _cells(work: Work) -> tuple[Expr, ...]:

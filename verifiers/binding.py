@@ -17,6 +17,7 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
+from bpir.verifiers.bound_sections import verify_bound_sections
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.contract import (
     COMMANDS,
@@ -43,10 +44,11 @@ class Binding:
     R1 every command comes from a task; R2 every task is bound once; R3 kind of command, operation and phase; R4 dependencies are the
     task's, said or implied by others; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is
     the target's, and there is none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once,
-    with its role and storage class, and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment is `max(16,
-    r)`; R12 its offset is the canonical one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the
+    with its role and storage class, as many times, and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment
+    is `max(16, r)`; R12 its offset is the canonical one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the
     deployment's, and there are devices for all ranks of the mesh; R15 a transfer is between the devices of its ranks, and they are
-    linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept.
+    linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept; R18 the sections are those of the plan;
+    R19 over all runs the work, and in all repetitions the bytes of the buffers, are those of the plan, or more bytes.
     """
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -70,6 +72,7 @@ class Binding:
             self._command(self.tasks[name], command, buffer_names)
         self._dependencies(of_task, command_names)
         self._buffers(of_buffer)
+        verify_bound_sections(self.findings, self.portable, self.bound, command_names, buffer_names)
         self._identity()
         self._machine()
         self._extension()
@@ -167,13 +170,14 @@ class Binding:
             for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
                 if ours != theirs:
                     self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
+            self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
             self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
             if buffer.alignment != alignment:
                 message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
                 self.findings.refuse("R11", buffer, message, there)
             self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
             if index + 1 < len(wanted):
-                offset = next_offset(offset, buffer.size, alignment, wanted[index + 1])
+                offset = next_offset(offset, buffer.size, buffer.times, alignment, wanted[index + 1])
 
     # --- machine
 

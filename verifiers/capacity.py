@@ -10,6 +10,7 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.expression_intervals import Interval, interval
 from bpir.ir.relations import Facts
+from bpir.verifiers.contract import taken
 from bpir.verifiers.rules import Findings
 
 _LARGEST = 4  # buffers that a diagnostic names
@@ -22,7 +23,7 @@ def verify_capacity(findings: Findings, rule: str, region: Region, held: Sequenc
     """
     if not region.says(Region.size) or not held:
         return
-    size, end = region.size, held[-1].offset + held[-1].size
+    size, end = region.size, held[-1].offset + _taken(held[-1])
     if findings.facts.at_least(size, end).proved:
         return
     limits = _limits(findings.facts)
@@ -42,10 +43,15 @@ def verify_capacity(findings: Findings, rule: str, region: Region, held: Sequenc
     free = ", ".join(names)
     message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
     help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
-    open_sizes = [b for b in held if b.size.substitute(numbers).constant is None]
+    open_sizes = [b for b in held if _taken(b).substitute(numbers).constant is None]
     where = ", ".join(f"@{b.symbol}" for b in open_sizes)
     places = [note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []
     findings.refuse(rule, region, message, help, *places, undecided=True)
+
+
+def _taken(buffer: Buffer) -> Expr:
+    """The bytes of all repetitions of a buffer."""
+    return taken(buffer.size, buffer.times, buffer.alignment)
 
 
 def _limits(facts: Facts) -> dict[str, Interval]:
@@ -70,13 +76,13 @@ def _limits(facts: Facts) -> dict[str, Interval]:
 
 def _largest(held: Sequence[Buffer], numbers: dict[str, Expr]) -> list[Diagnostic]:
     """The buffers that take the most, where their sizes are numbers."""
-    sizes = [(b.size.substitute(numbers).integer, b) for b in held]
+    sizes = [(_taken(b).substitute(numbers).integer, b) for b in held]
     known = sorted(((size, b) for size, b in sizes if size is not None), key=lambda pair: -pair[0])
     return [note(f"@{buffer.symbol} takes {size} bytes", buffer.span) for size, buffer in known[:_LARGEST]]
 
 
 def _first_beyond(findings: Findings, held: Sequence[Buffer], size: Expr) -> list[Diagnostic]:
     for buffer in held:
-        if findings.facts.greater(buffer.offset + buffer.size, size).proved:
+        if findings.facts.greater(buffer.offset + _taken(buffer), size).proved:
             return [note(f"@{buffer.symbol} is the first that ends beyond it", buffer.span)]
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpir.dialects.bind import Target
-from bpir.dialects.concrete.envelope import Buffer, Devices, Plan, Transfer
+from bpir.dialects.concrete.envelope import Buffer, Devices, Plan, Section, Transfer
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.levels import ConcretePlanIR
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
@@ -15,8 +15,9 @@ from bpir.ir.expression import Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references, symbol_of
 from bpir.verifiers.capacity import verify_capacity
-from bpir.verifiers.contract import least_multiple
+from bpir.verifiers.contract import least_multiple, taken
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.sections import Rules, SectionCheck
 
 _SYMBOLS = {
     "target": "bind.target",
@@ -38,7 +39,9 @@ def verify(module: Operation) -> list[Diagnostic]:
     R1 one `concrete.plan`, and every reference resolves; R2 commands stand after those that they need; R3 a buffer's offset is a
     multiple of its alignment; R4 buffers of a region stand in the order of their offsets and do not overlap; R5 they fit into the
     region; R6 a transfer is between two devices that there are; R7 operations of a target's dialect are of the target's kind; R8 a
-    target that is bound to has an extension. Then the rules of the target's dialect.
+    target that is bound to has an extension; R9 every command is of a section where there are sections, and two of them run the same
+    commands or none in common; R10 sections stand behind those that they are after, and name buffers that they use; R11 a buffer is there
+    once, or once for each run of the sections that use it. Then the rules of the target's dialect.
     """
     return _Structure(module).verify()
 
@@ -65,6 +68,8 @@ class _Structure:
         self._order()
         self._transfers()
         self._layout()
+        held = {buffer.symbol: (buffer, buffer.times) for buffer in self.ir.buffers}
+        SectionCheck(self.findings, Rules("R9", "R10", "R11"), self.ir.sections, self.commands, held).run()
         return self.findings.diagnostics + self._target(kind)
 
     def _kind(self, plan: Plan) -> str:
@@ -83,6 +88,8 @@ class _Structure:
         for operation in self.operations:
             dialect = operation.dialect
             ours = dialect_of(operation.name)
+            if Section.of(operation) is not None:
+                continue  # R10
             if ours is not None and ours.is_input:
                 continue
             if kind and ours is not None and ours.is_extension and dialect != kind:
@@ -174,9 +181,9 @@ class _Structure:
                 self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, constant(0))
                 continue
             before = held[index - 1]
-            begin, taken = before.offset, before.size
-            pair = (offset - begin, taken)
-            end = begin + taken
+            begin, bytes_before = before.offset, taken(before.size, before.times, before.alignment)
+            pair = (offset - begin, bytes_before)
+            end = begin + bytes_before
             aligned = buffer.alignment
             if pair not in apart and not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
                 where = note(f"@{before.symbol} ends at {end.text}", before.span)

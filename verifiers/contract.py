@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import Symbolic
-from bpir.dialects.plan import Buffer, Task
+from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, dictionary
-from bpir.ir.expression import Expr, ceildiv
+from bpir.ir.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references
 
@@ -21,7 +21,7 @@ COMMANDS = {"compute": "launch", "collective": "collective", "transfer": "transf
 OF_THE_TARGET = ("launch", "collective", "host_call")
 """The commands that an implementation of the target runs; the others have none."""
 
-_LEFT_OUT = tuple(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers))
+_LEFT_OUT = tuple(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers, Section.tasks))
 """What the fingerprint of a plan leaves out: the order of the tasks gives the one, the tasks say the others."""
 
 _IN_ORDER = (Task.ranks.name, Task.alternatives.name)
@@ -38,14 +38,20 @@ def least_multiple(value: Expr, alignment: int) -> Expr:
     return ceildiv(value, alignment) * alignment
 
 
-def next_offset(offset: Expr, size: Expr, before: int, alignment: int) -> Expr:
-    """Where the buffer begins that stands behind one at `offset` with its `size` and the alignment `before`.
+def taken(size: Expr, times: Expr, alignment: int) -> Expr:
+    """The bytes from where the first of a number of buffers begins to where the last one ends: each begins at a multiple."""
+    return size if times is ONE else (times - 1) * least_multiple(size, alignment) + size
+
+
+def next_offset(offset: Expr, size: Expr, times: Expr, before: int, alignment: int) -> Expr:
+    """Where the buffer begins that stands behind one at `offset` with its `size`, as many `times`, and the alignment `before`.
 
     If the alignment divides the one before, it divides that offset, too, and the size alone is rounded.
     """
+    last = offset + taken(size, times, before) - size
     if before % alignment == 0:
-        return offset + least_multiple(size, alignment)
-    return least_multiple(offset + size, alignment)
+        return last + least_multiple(size, alignment)
+    return least_multiple(last + size, alignment)
 
 
 def implementation_of(task: Task, implements: Mapping[str, str]) -> str | None:
@@ -69,7 +75,7 @@ def plan_fingerprint_of(operations: Iterable[Operation]) -> str:
     known: dict[tuple[object, ...], str] = {}
     texts = []
     for operation in operations:
-        if isinstance(operation.declaration, Buffer | Task):
+        if isinstance(operation.declaration, Buffer | Section | Task):
             key = (operation.name, *operation.properties.items())
             if key not in known:
                 lines = [_line(name, value) for name, value in sorted(operation.properties.items()) if name not in _LEFT_OUT]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from bpir.dialects.bp import Symbolic
-from bpir.dialects.plan import Buffer, Task
+from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
-from bpir.ir.expression import ZERO, Expr, ceildiv
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references
 
@@ -38,26 +38,29 @@ def aligned(buffer: int, target: int) -> int:
     return max(LEAST_ALIGNMENT, buffer, target)
 
 
-def offsets(sizes: Sequence[Expr], alignments: Sequence[int]) -> list[Expr]:
+def offsets(sizes: Sequence[Expr], alignments: Sequence[int], times: Sequence[Expr] = ()) -> list[Expr]:
     """`o_0 = 0`, `o_i = ceildiv(o_{i-1} + s_{i-1}, a_i)*a_i`: where each buffer begins, in bytes.
 
     Where `a_i` divides `a_{i-1}`, it divides `o_{i-1}`, and `o_i = o_{i-1} + ceildiv(s_{i-1}, a_i)*a_i`: only the size is rounded, and each
-    size but once.
+    size but once. Of `n` buffers (`times`) `s` is all but the last at strides of `ceildiv(s, a)*a`, and the size of the last.
     """
     found: list[Expr] = []
     rounded: dict[tuple[Expr, int], Expr] = {}
+
+    def multiple(size: Expr, alignment: int) -> Expr:
+        known = rounded.get((size, alignment))
+        if known is None:
+            known = rounded[size, alignment] = rounded_up(size, alignment)
+        return known
+
     for index, alignment in enumerate(alignments):
         if index == 0:
             found.append(ZERO)
             continue
-        size = sizes[index - 1]
-        if alignments[index - 1] % alignment:
-            found.append(rounded_up(found[-1] + size, alignment))
-            continue
-        known = rounded.get((size, alignment))
-        if known is None:
-            known = rounded[size, alignment] = rounded_up(size, alignment)
-        found.append(found[-1] + known)
+        size, own = sizes[index - 1], alignments[index - 1]
+        count = times[index - 1] if times else ONE
+        last = found[-1] if count is ONE else found[-1] + (count - 1) * multiple(size, own)
+        found.append(rounded_up(last + size, alignment) if own % alignment else last + multiple(size, alignment))
     return found
 
 
@@ -84,16 +87,17 @@ def fingerprint(operation: Operation) -> str:
 
 
 def plan_fingerprint(operations: Iterable[Operation]) -> str:
-    """The fingerprint of the tasks and buffers of a plan: of all that numbers for symbols can't change.
+    """The fingerprint of the tasks, buffers and sections of a plan: of all that numbers for symbols can't change.
 
     The order of independent tasks and of the names in a list is left out, and lifetimes, which count in that order: two texts of the same
     plan have the same fingerprint. Sizes and work are left out too, so that a plan is the same before and after `bind-symbols`;
     rules compare them one by one.
     """
-    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in operations if isinstance(o.declaration, Task | Buffer)))
+    told = [o for o in operations if isinstance(o.declaration, Task | Buffer | Section)]
+    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in told))
 
 
-_SAID_ELSEWHERE = frozenset(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers))
+_SAID_ELSEWHERE = frozenset(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers, Section.tasks))
 _ORDERED = frozenset((Task.ranks.name, Task.alternatives.name))  # lists in which the order says something
 
 

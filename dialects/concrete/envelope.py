@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bpir.dialects import sections
 from bpir.dialects.bp import Work
+from bpir.dialects.bp.parts import Times
 from bpir.dialects.dist.parts import Amount, Components
 from bpir.dialects.dist.tasks import PHASES
 from bpir.dialects.plan import ROLES, STORAGE, Integer, Integers, Role
@@ -63,16 +65,34 @@ class Region(OperationDeclaration):
     )
 
 
+class Section(sections.Section):
+    """`concrete.section @layer times L commands [2, 17] after @embedding carries [@layer.output -> @layer.input]`: a section of the plan.
+
+    Its commands are those from the first to the last place, counted from 0: one program, that runs `times` times with the buffers of its
+    repetition.
+    """
+
+    name = "concrete.section"
+    commands = Integers()
+    syntax = sections.section_syntax("commands", commands)
+
+    @property
+    def extent(self) -> range:
+        return sections.extent(self.commands)
+
+
 class Buffer(OperationDeclaration):
     """`concrete.buffer @workspace : workspace<transient> in @node.memory align 256`, then where it lies, how long it is, what it is from.
 
-    Offset and size are bytes: numbers, or canonical expressions of symbols that have none yet.
+    Offset and size are bytes: numbers, or canonical expressions of symbols that have none yet. Of `times L` buffers repetition k lies one
+    stride, the size rounded up to the alignment, after k-1; the offset is that of the first.
     """
 
     name = "concrete.buffer"
     symbol = SymbolName()
     role = Text()
     storage = Text()
+    times = Times()
     region = Reference()
     alignment = Integer()
     offset = Amount()
@@ -81,6 +101,7 @@ class Buffer(OperationDeclaration):
     syntax = (
         symbol,
         Role((role, storage)),
+        Clause("times", (times,), line=False),
         Clause("in", (region,), optional=False, line=False),
         Clause("align", (alignment,), optional=False, line=False),
         Clause("offset", (offset,), optional=False),

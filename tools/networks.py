@@ -1,0 +1,95 @@
+"""What a report says of whole models: how often tasks run, their blocks and sections, and the bytes of a cache a token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bpir.dialects.bind import as_expr
+from bpir.dialects.bp import TensorType, product
+from bpir.dialects.dist.tasks import Block
+from bpir.dialects.levels import DistributedTaskIR, ModuleIR, PortablePlanIR
+from bpir.dialects.network import called, calls, networks
+from bpir.dialects.sections import Section
+from bpir.ir.expression import ONE, ZERO, Expr, symbol, total
+from bpir.ir.operation import Operation
+from bpir.tools.report import SectionRow
+from bpir.verifiers.network_calls import runs
+
+
+class Multiplicity:
+    """How often each of a number of tasks runs, and of which block it is, as sections say it."""
+
+    def __init__(self, sections: Sequence[Section], count: int) -> None:
+        self._times = [ZERO if sections else ONE] * count
+        self._blocks = [""] * count
+        for section in sections:
+            for place in section.extent:
+                self._times[place] += section.times
+                self._blocks[place] = self._blocks[place] or section.symbol
+
+    def times(self, place: int) -> Expr:
+        return self._times[place]
+
+    def block(self, place: int) -> str:
+        """The first section that runs the task, which is called like its block; empty where there are no sections."""
+        return self._blocks[place]
+
+
+def section_rows(sections: Iterable[Section]) -> tuple[SectionRow, ...]:
+    """The sections as a report says them."""
+    return tuple(SectionRow(s.symbol, s.times, tuple(s.extent), s.after) for s in sections)
+
+
+def blocks_that_run(ir: DistributedTaskIR) -> list[Block]:
+    """The blocks in the order in which they run; all of them where there is no network."""
+    return [Block(block) for block in called(ir.module).values()]
+
+
+def often(module: Operation) -> dict[str, Expr]:
+    """How often each block of a network runs; nothing of a module without one."""
+    found = networks(module)
+    return runs(calls(found[0])) if found else {}
+
+
+def cache_of_blocks(ir: DistributedTaskIR) -> Expr | None:
+    """The bytes of K and V of one token of one sequence on one rank, in all layers; None if no block has a cache."""
+    found = []
+    meshes = {mesh.symbol: mesh.axes for mesh in ir.meshes}
+    times = often(ir.module)
+    for block in blocks_that_run(ir):
+        for state in block.states:
+            types = [value.type for value in state.operation.results if isinstance(value.type, TensorType)]
+            tokens = [product(type.local_dims(meshes[block.mesh])[2:]) * type.element_bytes for type in types]
+            found.append(times.get(block.symbol, ONE) * total(tokens))
+    return total(found) if found else None
+
+
+def cache_of_plan(plan: PortablePlanIR) -> Expr | None:
+    """The same of a plan, from the sizes of its caches and the sequences and visible tokens of its workload.
+
+    Where the workload does not say how many sequences there are, that is the one symbol which every input, output and cache is
+    proportional to; None if there is no such symbol.
+    """
+    caches = [buffer for buffer in plan.buffers if buffer.role == "state"]
+    sequences, context = _sequences(plan), _context(plan)
+    if not caches or sequences is None or context is None:
+        return None
+    return total(buffer.times * buffer.size for buffer in caches) / (sequences * context)
+
+
+def _context(plan: ModuleIR) -> Expr | None:
+    return next((as_expr(w.fields.get("context")) for w in plan.workloads if "context" in w.fields), None)
+
+
+def _sequences(plan: PortablePlanIR) -> Expr | None:
+    said = next((as_expr(w.fields.get("batch")) for w in plan.workloads if "batch" in w.fields), None)
+    if said is not None:
+        return said
+    sizes = [buffer.size for buffer in plan.buffers if buffer.role in ("input", "output", "state")]
+    names = [name for name in (sizes[0].symbols if sizes else ()) if all(_proportional(size, name) for size in sizes)]
+    return symbol(names[0]) if len(names) == 1 else None
+
+
+def _proportional(size: Expr, name: str) -> bool:
+    """Whether a size is a symbol times something without it."""
+    return name in size.symbols and name not in (size / symbol(name)).symbols
