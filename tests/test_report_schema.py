@@ -39,6 +39,12 @@ model.network @whole(%x: !bp.tensor<B x S x H, bf16>) {
 """
 
 
+INFERENCE = """
+bind.workload @decode inference {phase = decode, context = S}
+bind.strategy @one {tensor = 1}
+"""
+
+
 def errors(document: Any) -> list[str]:
     return sorted(error.message for error in VALIDATOR.iter_errors(document))
 
@@ -51,7 +57,7 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("by", ["task", "layer", "phase", "total"])
+@pytest.mark.parametrize("by", ["task", "layer", "phase", "section", "block", "total"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_inference_at_every_level(name: str, by: str) -> None:
     module = example(name)
@@ -130,3 +136,32 @@ def test_the_schema_refuses_what_is_no_report(change: Any) -> None:
     assert errors(document) == []
     change(document)
     assert errors(document) != []
+
+
+@pytest.mark.parametrize("by", ["task", "layer", "phase", "section", "block", "total"])
+def test_a_network_at_every_level(by: str) -> None:
+    head = INFERENCE + "bind.deployment @node {devices = 1}\n"
+    implements = 'matrix_multiply = "qm.matmul", normalization = "qm.norm"'
+    target = f"bind.target @queues queue {{abi = 1, alignment = 64}} implements {{{implements}}}\n"
+    module = read(head + target + NETWORK)
+    for passes in (("distribute-inference",), ("plan-inference",), ("bind-queue",)):
+        module = run(module, *passes)
+        assert errors(report(module, by)) == []
+
+
+def test_sections_and_blocks_share_out_the_totals() -> None:
+    """@first is run once, then 3 times; @layer L times, then 3 times: linears of 2BSHH, and of 2BSHF twice, with a bias of BSF."""
+    module = run(read(INFERENCE + NETWORK), "distribute-inference{phase=prefill}")
+    plan = run(module, "plan-inference")
+    blocks = {row["name"]: row["matmul_ops"] for row in report(plan, "block")["blocks"]}
+    assert blocks == {"first": "8*B*H**2*S", "layer": "4*B*F*H*L*S + 12*B*F*H*S"}
+    sections = {row["name"]: (row["times"], row["matmul_ops"]) for row in report(plan, "section")["sections"]}
+    assert sections == {
+        "first": (1, "2*B*H**2*S"),
+        "layer": ("L", "4*B*F*H*L*S"),
+        "layer.2": (3, "12*B*F*H*S"),
+        "first.2": (3, "6*B*H**2*S"),
+    }
+    for level in (module, plan):
+        assert report(level, "total")["totals"]["matmul_ops"] == "4*B*F*H*L*S + 12*B*F*H*S + 8*B*H**2*S"
+        assert report(level, "total")["memory"]["weights"] == "4*F*H*L + 12*F*H + 2*F*L + 8*H**2 + 2*H*L + 6*F + 6*H"
