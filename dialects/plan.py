@@ -140,14 +140,19 @@ def _i64(value: int, span: Span) -> int:
     return value
 
 
+def _text(attribute: Attribute | None) -> str:
+    return attribute.value if isinstance(attribute, StringAttr) else ""
+
+
 @attrs.frozen(eq=False)
 class Beside(Clause):
     """A clause that stands on the line before it where the operation is of one block of several, as its origin says: `layer/mlp.gate`."""
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         pieces = list(super().pieces(operation))
-        block, several, _ = text_of(operation, "source").partition("/")
-        if pieces and several and symbol_of(operation).startswith(f"{block}."):
+        source, symbol = (_text(operation.properties.get(name)) for name in ("source", "sym_name"))
+        block, several, _ = source.partition("/")
+        if pieces and several and symbol.startswith(f"{block}."):
             pieces[0] = " "
         return pieces
 
