@@ -59,14 +59,10 @@ class Memory:
         """The kept values that the activation gradient, or the weight gradient, of a layer reads."""
         found = []
         rule = layer.rule
-        for what in () if rule is None else rule.weight_gradient_reads if weight else rule.gradient_reads:
-            kind, _, index = what.partition(" ")
-            if kind == "mask":
-                assert layer.mask is not None
-                found.append(layer.mask)
-            else:
-                flows = layer.operands if kind == "operand" else layer.results
-                found.append(self.graph.origin(flows[int(index)]))
+        for read in () if rule is None else rule.weight_gradient_reads if weight else rule.gradient_reads:
+            flow = read.choose(layer.operands, layer.results, layer.mask)
+            assert flow is not None
+            found.append(flow if flow is layer.mask else self.graph.origin(flow))
         return list(dict.fromkeys(found))
 
     def _gradients_read(self, layer: Layer) -> list[Flow]:

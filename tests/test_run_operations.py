@@ -81,9 +81,9 @@ def test_every_gradient_rule_by_the_complex_step(case: str) -> None:
     (result,) = semantics.forward(made)
     dy = RANDOM.standard_normal(result.shape)
     known = {"operand 0": arrays[0], "operand 1": arrays[-1], "result 0": result}
-    gradients = semantics.gradient(call(dy, *(known[what] for what in semantics.gradient_reads), weights=tuple(weights), says=says))
+    gradients = semantics.gradient(call(dy, *(known[str(read)] for read in semantics.gradient_reads), weights=tuple(weights), says=says))
     if weights:
-        gradients += semantics.weight_gradient(call(dy, *(known[what] for what in semantics.weight_gradient_reads), says=says))
+        gradients += semantics.weight_gradient(call(dy, *(known[str(read)] for read in semantics.weight_gradient_reads), says=says))
     assert len(gradients) == len(arrays) + len(weights)
     for which, gradient in enumerate(gradients):
         expected = slope(kind, arrays, weights, which, says, dy, features)

@@ -58,14 +58,9 @@ class Needs:
         """The values (or the mask, as its operation) that a gradient of the operation reads."""
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
-        found: dict[Value | Operation, None] = {}
-        for what in rule.weight_gradient_reads if weight else rule.gradient_reads:
-            kind, _, index = what.partition(" ")
-            if kind == "mask":
-                found[operation] = None
-            else:
-                found[(operation.operands if kind == "operand" else operation.results)[int(index)]] = None
-        return list(found)
+        reads = rule.weight_gradient_reads if weight else rule.gradient_reads
+        operands: list[Value | Operation] = [*operation.operands]
+        return list(dict.fromkeys(read.choose(operands, [*operation.results], operation) for read in reads))
 
     def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
         """How the value lies on the mesh where the operation reads it."""

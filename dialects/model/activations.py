@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bpir.dialects.model.base import model_syntax
 from bpir.dialects.model.elementwise import Activation
+from bpir.dialects.model.reads import result
 
 
 class GeluErf(Activation):
@@ -72,7 +73,7 @@ class Sigmoid(Activation):
 
     name = "model.sigmoid"
     syntax = model_syntax()
-    gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)
 
 
 class Tanh(Activation):
@@ -90,4 +91,4 @@ class Tanh(Activation):
 
     name = "model.tanh"
     syntax = model_syntax()
-    gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)

@@ -13,6 +13,7 @@ from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.bp.parts import Expression as Expression
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
+from bpir.dialects.model.reads import Read
 from bpir.ir.attributes import Attribute, Interned, StringAttr
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import DiagnosticError, fail, note
@@ -101,8 +102,8 @@ class ModelOperation(OperationDeclaration):
     masked: ClassVar[bool] = False  # training writes a mask of one byte an element beside the result
     rank: ClassVar[int] = 0  # of all its operands and results, where it reads their dimensions by place
     fusible: ClassVar[bool] = False  # an activation function: `fused_activation` makes it move no bytes
-    gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the activation gradient reads: `operand 0`, `result 0`, `mask`
-    weight_gradient_reads: ClassVar[tuple[str, ...]] = ()  # what the weight gradient reads
+    gradient_reads: ClassVar[tuple[Read, ...]] = ()  # what the activation gradient reads besides dY
+    weight_gradient_reads: ClassVar[tuple[Read, ...]] = ()  # what the weight gradient reads
     required: ClassVar[tuple[str, ...]] = ("layer",)
     layer = Text()
     context = Expression()  # the visible KV tokens, where it names them

@@ -14,6 +14,7 @@ import attrs
 
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
+from bpir.dialects.model.reads import Read
 from bpir.ir.attributes import Interned
 from bpir.ir.expression import ZERO, Expr, constant, total
 from bpir.ir.relations import Facts
@@ -190,17 +191,11 @@ class Standard(Convention):
         return work(view.rule.weight_gradient_operations(view.local), read + rows, written)
 
     @staticmethod
-    def _needed(view: LayerView, reads: tuple[str, ...]) -> Expr:
-        sizes = []
-        for what in reads:
-            kind, _, index = what.partition(" ")
-            if kind == "mask":
-                sizes.append(view.mask)
-            elif kind == "result":
-                sizes.append(view.local.results[int(index)].bytes)
-            elif view.local.first_use[int(index)]:
-                sizes.append(view.local.operands[int(index)].bytes)
-        return total(sizes)
+    def _needed(view: LayerView, reads: tuple[Read, ...]) -> Expr:
+        local = view.local
+        operands = [type.bytes if first else ZERO for type, first in zip(local.operands, local.first_use, strict=True)]
+        results = [type.bytes for type in local.results]
+        return total(read.choose(operands, results, view.mask) for read in reads)
 
     def copies(self, view: LayerView) -> bool:
         """Whether the optimizer keeps an fp32 copy of the weights: as the strategy says, else unless they are known to be as wide."""

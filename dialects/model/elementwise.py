@@ -7,6 +7,7 @@ import attrs
 from bpir.dialects.bp import product
 from bpir.dialects.model.base import Elementwise, Expression, Local, model_syntax
 from bpir.dialects.model.factors import Equation, equation
+from bpir.dialects.model.reads import MASK, operand, result
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.syntax import Clause, Flag
 
@@ -64,7 +65,7 @@ class Activation(Counted):
     """An activation function: its gradient reads X."""
 
     fusible = True
-    gradient_reads = ("operand 0",)
+    gradient_reads = (operand(0),)
 
 
 class Gelu(Activation):
@@ -136,7 +137,7 @@ class Dropout(Counted):
     syntax = model_syntax()
     training_only = True
     masked = True
-    gradient_reads = ("mask",)
+    gradient_reads = (MASK,)
 
 
 class Add(Counted):
@@ -173,7 +174,7 @@ class Mul(Counted):
 
     name = "model.mul"
     syntax = model_syntax(operands=2)
-    gradient_reads = ("operand 0", "operand 1")
+    gradient_reads = (operand(0), operand(1))
 
 
 class Scale(Counted):
@@ -212,7 +213,7 @@ class Softcap(Counted):
     name = "model.softcap"
     pairs = Expression()
     syntax = model_syntax(Clause("pairs", (pairs,), line=False))
-    gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)
 
 
 class Softmax(Counted):
@@ -239,8 +240,8 @@ class Softmax(Counted):
     pointwise = False
     tensors = "b s F* l -> b s F* l"
     needs_whole = "l"
-    gradient_reads = ("result 0",)
-    weight_gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)
+    weight_gradient_reads = (result(0),)
 
     def equation(self, settings: frozenset[str]) -> Equation:
         return equation("b s F* l; F* -> b s F* l", self.needs_whole) if "sinks" in settings else super().equation(settings)

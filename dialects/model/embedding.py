@@ -8,6 +8,7 @@ import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType, tensor
 from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Local, ModelOperation, model_syntax
+from bpir.dialects.model.reads import operand
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Fragment, Piece, Report, wanted
 from bpir.ir.expression import ZERO, Expr
@@ -56,7 +57,7 @@ class Embedding(ModelOperation):
     tensors = "b s; V H* -> b s H*"
     own_sizes = (("V", "rows"),)
     weights_like_result = True
-    weight_gradient_reads = ("operand 0",)
+    weight_gradient_reads = (operand(0),)
     capabilities = ("elementwise",)
 
     def verify(self, operation: Operation, report: Report) -> None:

@@ -19,6 +19,7 @@ from bpir.dialects.model.base import (
     tokens,
 )
 from bpir.dialects.model.factors import Equation, equation
+from bpir.dialects.model.reads import operand
 from bpir.ir.attributes import ArrayAttr, Attribute
 from bpir.ir.declaration import Fragment, Piece, Report
 from bpir.ir.expression import ZERO, Expr, total
@@ -87,7 +88,7 @@ class Linear(ModelOperation):
     per_result = "features"
     capabilities = ("matrix_multiply",)
     tensors = "b s K*; K* N* -> b s N*"
-    weight_gradient_reads = ("operand 0",)
+    weight_gradient_reads = (operand(0),)
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])

@@ -7,6 +7,7 @@ from typing import ClassVar
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import Elementwise, Expression, Local, features, model_syntax
 from bpir.dialects.model.factors import Equation, equation
+from bpir.dialects.model.reads import operand
 from bpir.ir.declaration import Report
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
@@ -21,8 +22,8 @@ class Normalization(Elementwise):
     gradient_per_element: ClassVar[int]
     weight_gradient_per_element: ClassVar[int]
     needs_whole = "H*"
-    gradient_reads = ("operand 0",)
-    weight_gradient_reads = ("operand 0",)
+    gradient_reads = (operand(0),)
+    weight_gradient_reads = (operand(0),)
     capabilities = ("normalization",)
 
     def equation(self, settings: frozenset[str]) -> Equation:

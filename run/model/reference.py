@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import numpy as np
 
+from bpir.dialects.model.reads import MASK, Read
 from bpir.run.call import Array, Call, Operand
 from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS
@@ -69,12 +70,11 @@ class Values:
         """The position in the sequence of the first token of a whole array."""
         return max(self.context - int(array.shape[1]), 0)
 
-    def read(self, step: Step, what: str) -> Array:
-        """What a gradient reads: `operand 0`, `result 0`, `mask`."""
-        word, _, index = what.partition(" ")
-        if word == "mask":
+    def read(self, step: Step, what: Read) -> Array:
+        """What a gradient reads."""
+        if what is MASK:
             return self.masks[step.index]
-        return self.arrays[(step.operands if word == "operand" else step.results)[int(index)]]
+        return self.arrays[what.choose(step.operands, step.results, -1)]
 
 
 def evaluate(graph: Graph, inputs: Sequence[Array], weights: Mapping[WeightKey, Array], context: int) -> Values:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import Semantics, T
 from bpir.run.operations.elementwise import CAP, softmax
@@ -43,7 +44,7 @@ class BatchMatmul(Semantics):
     """
 
     kind = "batch_matmul"
-    gradient_reads = ("operand 0", "operand 1")
+    gradient_reads = (operand(0), operand(1))
 
     def forward(self, call: Call) -> list[Array]:
         call.between(call.operands[0].array.shape[1], call.operands[1].array.shape[1])

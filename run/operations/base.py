@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from bpir.dialects.model.reads import Read
 from bpir.run.call import Array, Call
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Semantics:
     """What one kind of operation computes. A new operation is one subclass.
 
     Attributes:
-        gradient_reads: what the activation gradient reads after dY: `operand 0`, `result 0`, `mask`.
+        gradient_reads: what the activation gradient reads after dY.
         weight_gradient_reads: what the weight gradient reads after dY.
         roles: names of the operands, which a part of a linear that makes one takes (`attention.query`).
         in_place: the operands that the result may overwrite where they die; of an operation with lanes, each result its own operand.
@@ -30,8 +31,8 @@ class Semantics:
     """
 
     kind: ClassVar[str] = ""
-    gradient_reads: ClassVar[tuple[str, ...]] = ()
-    weight_gradient_reads: ClassVar[tuple[str, ...]] = ()
+    gradient_reads: ClassVar[tuple[Read, ...]] = ()
+    weight_gradient_reads: ClassVar[tuple[Read, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ()
     in_place: ClassVar[tuple[int, ...]] = ()
     activation: ClassVar[bool] = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bpir.dialects.model.reads import MASK, operand, result
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
@@ -20,7 +21,7 @@ DROPPED = 0.25  # the probability of a dropout
 class Activation(Semantics):
     """`y = f(x)`; dX = dY f'(x). Both take complex numbers: the model's gradient is checked by the complex step."""
 
-    gradient_reads = ("operand 0",)
+    gradient_reads = (operand(0),)
     in_place = (0,)
     activation = True
 
@@ -111,7 +112,7 @@ class Relu2(Activation):
 class Bounded(Activation):
     """An activation whose gradient reads its result."""
 
-    gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)
 
 
 class Sigmoid(Bounded):
@@ -188,7 +189,7 @@ class Dropout(Semantics):
     """`y = x m / (1 - p)` with a mask `m` that is drawn by global position (Srivastava et al. 2014); inference has none."""
 
     kind = "dropout"
-    gradient_reads = ("mask",)
+    gradient_reads = (MASK,)
     in_place = (0,)
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
@@ -220,7 +221,7 @@ class Mul(Semantics):
     """dA = dY B, dB = dY A."""
 
     kind = "mul"
-    gradient_reads = ("operand 0", "operand 1")
+    gradient_reads = (operand(0), operand(1))
     in_place = (0, 1)
 
     def forward(self, call: Call) -> list[Array]:
@@ -243,8 +244,8 @@ class Softmax(Semantics):
     """Its gradients read the result, `batch x tokens x heads x visible tokens` where the heads have sinks."""
 
     kind = "softmax"
-    gradient_reads = ("result 0",)
-    weight_gradient_reads = ("result 0",)
+    gradient_reads = (result(0),)
+    weight_gradient_reads = (result(0),)
     in_place = (0,)
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
@@ -18,7 +19,7 @@ class Embedding(Semantics):
     """The row of each number (modulo the number of rows). A rank that has a part of the rows gives 0 for those of other ranks."""
 
     kind = "embedding"
-    weight_gradient_reads = ("operand 0",)
+    weight_gradient_reads = (operand(0),)
     own_sizes = ("rows",)
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:

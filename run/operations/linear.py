@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
@@ -27,7 +28,7 @@ class Linear(Semantics):
     """
 
     kind = "linear"
-    weight_gradient_reads = ("operand 0",)
+    weight_gradient_reads = (operand(0),)
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
         """One step for each result, named after what reads it as Q, K or V, else by its number."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
@@ -29,8 +30,8 @@ class Normalization(Semantics):
     vectors: ClassVar[int] = 1
     centred: ClassVar[bool] = False
     in_place = (0,)
-    gradient_reads = ("operand 0",)
-    weight_gradient_reads = ("operand 0",)
+    gradient_reads = (operand(0),)
+    weight_gradient_reads = (operand(0),)
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         return (tuple(x[-1:] if "over" in says else x[TOKEN_RANK:]),) * self.vectors

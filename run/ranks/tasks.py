@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.reads import Read
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Call, Meter
 from bpir.run.lineage import Lineage, has_weights, weight_count
@@ -199,13 +200,13 @@ class Tasks:
 
         return results, expected
 
-    def _places(self, task: dist.Task, step: Step, reads: Sequence[str]) -> list[int]:
+    def _places(self, task: dist.Task, step: Step, reads: Sequence[Read]) -> list[int]:
         """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once."""
-        named = [step.operands[int(what[-1])] if what.startswith("operand") else what for what in reads]
+        named: list[object] = [step.operands[read.index] if read.what == "operand" else read for read in reads]
         once, count = list(dict.fromkeys(named)), len(step.results)
         if len(task.operands) == count + len(once):
             return [*range(count), *(count + once.index(what) for what in named)]
-        self._check_operands(task, count + len(reads), f"dY, {', '.join(reads)}")
+        self._check_operands(task, count + len(reads), f"dY, {', '.join(map(str, reads))}")
         return list(range(count + len(reads)))
 
     def _check_operands(self, task: dist.Task, count: int, what: str) -> None:
