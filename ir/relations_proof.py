@@ -267,16 +267,19 @@ def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, bounded: boo
 
 
 def _direction(expr: Expr, node: Atom) -> int:
-    """1 if the expression grows with the node wherever it occurs, -1 if it falls, 0 if that is not seen."""
+    """1 if the expression grows with the node wherever it occurs, -1 if it falls, 0 if that is not seen.
+
+    A max or min grows with each of its arguments, in which the node may stand.
+    """
     if expr.denominator is not None:
         return 0
     signs = set()
     for m, c in expr.terms.items():
         for atom, n in m.factors:
-            if atom is node:
-                if n != 1 or not all(a.positive for a, _ in m.factors if a is not node):
-                    return 0
-                signs.add(1 if c > 0 else -1)
-            elif node in nodes_of(*atom.arguments):
+            inside = [a for a in atom.arguments if node in nodes_of(a)]
+            if atom is not node and not inside:
+                continue
+            if n != 1 or (inside and atom.kind not in ("max", "min")) or not all(a.positive for a, _ in m.factors if a is not atom):
                 return 0
+            signs.update((1 if c > 0 else -1) * way for way in ([_direction(a, node) for a in inside] or [1]))
     return signs.pop() if len(signs) == 1 else 0

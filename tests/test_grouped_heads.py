@@ -68,3 +68,11 @@ def test_heads_that_do_not_fit_are_refused(heads: str, relations: str, reason: s
     with pytest.raises(DiagnosticError) as refused:
         run(read(block(heads, relations)), "distribute-inference")
     assert reason in shown(refused.value.diagnostics)
+
+
+@pytest.mark.parametrize("tensor", ["1", "2", "t"])
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+def test_a_block_of_attention_alone_is_planned_whatever_the_degree(phase: str, tensor: str) -> None:
+    """Its workspace is a maximum within a maximum: `max(H + max(2*d*g + d*h, c*h), c*h + d*h)` is at least `H + d*h`."""
+    plan = run(read(block("g")), f"distribute-inference{{phase={phase} tensor={tensor}}}", "plan-inference")
+    assert report(plan).memory["workspace"].symbols

@@ -505,3 +505,14 @@ def test_a_maximum_is_at_least_each_of_its_arguments_at_little_effort() -> None:
     with limited(20_000):
         for argument in arguments:
             assert facts.at_least(maximum(*arguments), argument).proved
+
+
+def test_a_maximum_grows_with_what_stands_in_one_of_its_arguments() -> None:
+    """One argument of the inner maximum is enough for a lower bound, whatever the relations make of the symbols."""
+    H, d, g, h, c = map(symbol, ("H", "d", "g", "h", "c"))
+    facts = Facts((Relation("divides", g, h),), {})
+    size = maximum(H + maximum(2 * d * g + d * h, c * h), c * h + d * h)
+    assert facts.at_least(size, H + d * h).proved
+    assert facts.greater(size, H + d * h).proved
+    assert facts.at_least(size, H + 3 * d * h).refuted
+    assert facts.at_least(-size, -H - d * h).refuted
