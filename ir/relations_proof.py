@@ -273,7 +273,7 @@ def _direction(expr: Expr, node: Atom) -> int:
     """
     if expr.denominator is not None:
         return 0
-    signs = set()
+    signs: set[int] = set()
     for m, c in expr.terms.items():
         for atom, n in m.factors:
             inside = [a for a in atom.arguments if node in nodes_of(a)]

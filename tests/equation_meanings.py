@@ -440,7 +440,7 @@ def rule_works(
 
 def one(arguments: str, line: str) -> Operation:
     """The first operation of a block with the arguments."""
-    symbols = "b, m, n, k, i, q, c, g, h, d, B, S, H, E, e"
+    symbols = "b, m, n, k, i, q, c, g, h, d, s, B, S, H, E, e"
     head = f"module {{\n  bp.symbols {symbols} where g | h, E > k\n"
     text = f"{head}  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
     return next(o for block in top_level(read(text)) if block.name == "model.block" for o in block.body)
@@ -448,6 +448,18 @@ def one(arguments: str, line: str) -> Operation:
 
 def tensors(**shapes: str) -> str:
     return ", ".join(f"%{name}: !bp.tensor<{shape}, e>" for name, shape in shapes.items())
+
+
+def lanes(name: str) -> Meanings:
+    """Any operation of lanes that gives each operand as another tensor of its type: `n` are the elements of all operands."""
+    rule = DECLARATIONS[name]
+    assert isinstance(rule, ModelOperation)
+    shapes = [shape for terms in rule.equation(frozenset()).lanes for shape in terms.operands]
+    dims = [" x ".join(factor.removesuffix("*") for factor in shape) for shape in shapes]
+    values = dict(zip(("x", "y", "z"), dims, strict=False))
+    operation = one(tensors(**values), f'{", ".join(f"%r{v}" for v in values)} = {name} "l" {", ".join(f"%{v}" for v in values)}')
+    size = total(product(v.type.dims) for v in operation.operands if isinstance(v.type, TensorType))
+    return {"": [rule_works(operation, {"n": size})]}
 
 
 def elementwise(name: str) -> Meanings:
@@ -596,4 +608,6 @@ def meanings(label: str) -> Meanings:
         return MEANINGS[label]()
     if name not in MEANINGS and isinstance(DECLARATIONS.get(name), Elementwise):
         MEANINGS[name] = cache(lambda: elementwise(name))
+    elif name not in MEANINGS and isinstance(DECLARATIONS.get(name), ModelOperation):
+        MEANINGS[name] = cache(lambda: lanes(name))
     return MEANINGS[name]()
