@@ -13,7 +13,7 @@ from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
-from bpir.dialects.model.attention import Attention, KvAppend
+from bpir.dialects.model.attention import Attention, Cached, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
@@ -226,10 +226,10 @@ class _Distribution:
             self._bind(operation, operands)
         elif isinstance(declaration, KvAppend):
             self._bind(operation, self._append(operation, layer_of(operation), operands))
-        elif isinstance(declaration, Attention):
+        elif isinstance(declaration, Cached):
             cached = self._cached_attention(operation)
             if cached and not _appended(operation):
-                operands[1:] = self._visible(operation, operands[1:])
+                operands[-2:] = self._visible(operation, operands[-2:])
             results = [self._type(v) for v in operation.results]
             self._bind(operation, self._compute(operation, layer_of(operation), operands, results, "read" if cached else "").results)
         else:
@@ -297,7 +297,7 @@ class _Distribution:
         """
         if _appended(operation) or "context" in operation.properties:
             return True
-        query, key = operation.operands[:2]
+        query, key = operation.operands[0], operation.operands[-2]
         if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
             return True
         same_axis = query.type.dims[1] is key.type.dims[1]
@@ -331,7 +331,7 @@ class _Distribution:
 
     def _visible(self, operation: Operation, operands: list[Value]) -> list[Value]:
         """The visible K and V of an attention without a `kv_append`: attentions over the same new K and V share one cache."""
-        known = self.caches.get(tuple(operation.operands[1:]))
+        known = self.caches.get(tuple(operation.operands[-2:]))
         if known is not None:
             return known
         layer = self._free(f"{group_of(layer_of(operation))}.kv_append", operation)
@@ -392,4 +392,4 @@ class _Distribution:
 
 def _appended(operation: Operation) -> bool:
     """Whether the K and V of an attention come from a `kv_append` of the file."""
-    return KvAppend.of(operation.operands[1].producer) is not None
+    return KvAppend.of(operation.operands[-2].producer) is not None

@@ -434,13 +434,14 @@ def rule_works(
     convention = Standard(choices(fused))
     room = list(rule.workspace(local))
     named = (("", convention.forward(view)), ("_dX", convention.activation_gradient(view)), ("_dW", convention.weight_gradient(view)))
-    facts = {"w": rule.weights(local), "matmul": rule.matmul_operations(local), "workspace": maximum(*room) if room else ZERO}
+    facts = {"w": rule.weights(local), "matmul": rule.matmul_operations(local), "scratch": rule.scratch(local)}
+    facts["workspace"] = maximum(*room) if room else ZERO
     return Meaning(works({**sizes, "e": e, **facts}, *named))
 
 
 def one(arguments: str, line: str) -> Operation:
     """The first operation of a block with the arguments."""
-    symbols = "b, m, n, k, i, q, c, g, h, d, s, B, S, H, E, e"
+    symbols = "b, m, n, k, i, q, c, g, h, d, l, r, s, v, B, S, H, E, e"
     head = f"module {{\n  bp.symbols {symbols} where g | h, E > k\n"
     text = f"{head}  model.block @b({arguments}) {{\n    {line}\n    model.return %x\n  }}\n}}\n"
     return next(o for block in top_level(read(text)) if block.name == "model.block" for o in block.body)
@@ -523,6 +524,14 @@ def normalization(name: str) -> list[Meaning]:
 
 for _norm in ("model.layer_norm", "model.rms_norm"):
     meaning(_norm)(lambda name=_norm: normalization(name))
+
+
+@meaning("model.latent_attention")
+def _() -> Meanings:
+    arguments = tensors(x="b x q x h x n", y="b x q x h x r", z="b x c x l", w="b x c x r")
+    plain, absorbed = (one(arguments, f'%o = model.latent_attention "l" %x, %y, %z, %w values v{flag}') for flag in ("", " absorbed"))
+    sizes = {**{name: symbol(name) for name in "bqchnrlv"}, "p": symbol("q") * symbol("c")}
+    return {"": [rule_works(plain, sizes)], "absorbed": [rule_works(absorbed, sizes)]}
 
 
 @meaning("model.kv_append")

@@ -90,7 +90,7 @@ def test_every_gradient_rule_by_the_complex_step(case: str) -> None:
         np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-12)
 
 
-ROUTED = {"router", "dispatch", "experts", "combine"}
+UNTRAINED = {"router", "dispatch", "experts", "combine", "latent_attention"}
 """Their training is not derived yet."""
 
 
@@ -109,9 +109,25 @@ def test_a_mixture_of_experts_by_hand() -> None:
     assert made.meter.matmul == 2 * 4 * H * F
 
 
+def test_latent_attention_absorbed_is_the_same_function() -> None:
+    """And of one head with one visible token it is the value that the latent gives, whatever the scores."""
+    batch, tokens, visible, heads, latent, size, turned, values = 2, 3, 5, 4, 6, 3, 2, 5
+    shapes = ((batch, tokens, heads, size), (batch, tokens, heads, turned), (batch, visible, latent), (batch, visible, turned))
+    arrays = [RANDOM.standard_normal(shape) for shape in shapes]
+    weights = tuple(RANDOM.standard_normal((latent, heads, width)) for width in (size, values))
+    forward = SEMANTICS["latent_attention"].forward
+    expanded, absorbed = (call(*arrays, weights=weights, says=says) for says in (frozenset[str](), frozenset({"absorbed"})))
+    np.testing.assert_allclose(forward(expanded)[0], forward(absorbed)[0], rtol=1e-10)
+    every, made = 2 * batch * heads, size + values
+    assert expanded.meter.matmul == every * (visible * latent * made + tokens * visible * (made + turned))
+    assert absorbed.meter.matmul == every * (tokens * latent * made + tokens * visible * (2 * latent + turned))
+    (alone,) = forward(call(arrays[0], arrays[1], arrays[2][:, :1], arrays[3][:, :1], weights=weights))
+    np.testing.assert_allclose(alone, np.broadcast_to(np.einsum("bcl,lhv->bchv", arrays[2][:, :1], weights[1]), alone.shape), rtol=1e-10)
+
+
 def test_no_kind_is_left_out() -> None:
     """What has a gradient is above, or an operation whose gradient is that of its parts; dropout is linear in its operand."""
-    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"} | ROUTED
+    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"} | UNTRAINED
     assert {case.split()[0] for case in CASES} | TABLES | parts == set(SEMANTICS)
 
 

@@ -8,7 +8,7 @@ from bpir.dialects.bind import Strategy, Workload, as_expr
 from bpir.dialects.bp import ExprAttr, TensorType, Work, symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
-from bpir.dialects.model.attention import Attention, KvAppend
+from bpir.dialects.model.attention import Attention, Cached, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
@@ -252,10 +252,10 @@ class _BlockCheck:
         if isinstance(rule, KvAppend):
             self._bind(operation, self._append(operation, layer, operands))
             return
-        cached = isinstance(rule, Attention) and over_new_tokens(operation)
+        cached = isinstance(rule, Cached) and over_new_tokens(operation)
         if cached and not comes_from_append(operation):
-            new = tuple(operation.operands[1:])
-            operands[1:] = self.visible[new] if new in self.visible else self._append(operation, layer, operands[1:])
+            new = tuple(operation.operands[-2:])
+            operands[-2:] = self.visible[new] if new in self.visible else self._append(operation, layer, operands[-2:])
         task = self._claim(operation, layer, kind)
         if task is None:
             return

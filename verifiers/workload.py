@@ -203,7 +203,7 @@ def over_new_tokens(operation: Operation) -> bool:
     """Whether an attention is over new tokens: of a `kv_append`, or its own; another input's tokens are all visible."""
     if comes_from_append(operation) or "context" in operation.properties:
         return True
-    query, key = operation.operands[:2]
+    query, key = operation.operands[0], operation.operands[-2]
     if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
         return True
     return query.type.dims[1] is key.type.dims[1] and bool(_arguments(query) & _arguments(key))
@@ -211,7 +211,7 @@ def over_new_tokens(operation: Operation) -> bool:
 
 def comes_from_append(operation: Operation) -> bool:
     """Whether K and V of an attention are what a `kv_append` of the model gives."""
-    owner = operation.operands[1].owner
+    owner = operation.operands[-2].owner
     return isinstance(owner, Operation) and owner.name == "model.kv_append"
 
 

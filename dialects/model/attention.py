@@ -36,6 +36,16 @@ def head_types(operation: Operation) -> list[TensorType]:
     return types
 
 
+def _cached_types(operation: Operation) -> list[TensorType]:
+    """The types of what goes to a cache: K and V by heads, or a latent and a rotary key that all heads share."""
+    types = [tensor_type(operation, v) for v in operation.operands]
+    if len(types[0].dims) != HEAD_RANK - 1:
+        return head_types(operation)
+    if len(types[1].dims) != HEAD_RANK - 1:
+        raise fail(f"'{operation.name}' expects both with heads, or none: {types[0].text} and {types[1].text}", operation.span)
+    return types
+
+
 def _shared_heads(operation: Operation) -> Iterable[Relation]:
     """Each head of the second operand serves as many heads of the first as all others do (Ainslie et al. 2023: grouped queries)."""
     first, second = head_types(operation)[:2]
@@ -56,7 +66,11 @@ ATTENTION = Composite(
 """Vaswani et al. 2017, equation 1."""
 
 
-class Attention(ModelOperation):
+class Cached(ModelOperation):
+    """An attention to the tokens of its last two operands, which inference appends to a cache (unless they are another input's)."""
+
+
+class Attention(Cached):
     r"""`%o = model.attention "attention.core" %q, %k, %v context c`: scores, softmax, and the product with V, as one operation.
 
     K and V may have fewer heads than Q, each of which serves as many heads of Q (`g | h`). `context` names the visible KV tokens where K
@@ -146,7 +160,8 @@ class Attention(ModelOperation):
 class KvAppend(ModelOperation):
     r"""`%K, %V = model.kv_append "attention.kv_append" %k, %v context c`: the new K and V go to the cache; all visible ones come out.
 
-    The cache is a state: a write of it is an effect. Training sees no cache, there the new tokens are all tokens.
+    The cache is a state: a write of it is an effect. Training sees no cache, there the new tokens are all tokens. A latent and a rotary
+    key (`model.latent_attention`) are cached so, too: they have no heads.
 
     Equations (`b` sequences, `q` new tokens, `h` local KV heads of size `d`, `e` bytes an element):
 
@@ -157,15 +172,14 @@ class KvAppend(ModelOperation):
     """
 
     name = "model.kv_append"
-    rank = HEAD_RANK
-    tensors = "b s h d, b s h v -> b c h d, b c h v"
+    tensors = "b s h* d, b s h* v -> b c h* d, b c h* v"
     needs_whole = "s c d v"
     syntax = model_syntax(Clause("context", (ModelOperation.context,), line=False), operands=2)
     capabilities = ("kv_cache",)
     effect = True
 
     def infer(self, operation: Operation) -> list[Any]:
-        key, value = head_types(operation)
+        key, value = _cached_types(operation)
         context = KvAppend(operation).context
         if context is ZERO:
             return [key, value]

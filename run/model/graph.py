@@ -23,7 +23,7 @@ class Node:
         says, words, sizes: its flags and choices (`scores sigmoid`), words and expressions.
         windows: of a `kv_append`, those of the attentions that read what it gives; None where one sees all.
         shapes: of a linear, the dimensions that each result gets.
-        made: of each result the dimensions behind batch and tokens.
+        made, read: of each result, and operand, the dimensions behind batch and tokens.
         new_tokens: whether the second operand has the tokens of the block's first input: in inference the new ones.
         roles: what each result is read as (`query`), empty if as nothing that has a name.
     """
@@ -40,6 +40,7 @@ class Node:
     new_tokens: bool
     windows: tuple[int | None, ...]
     span: Span | None
+    read: tuple[tuple[int, ...], ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -183,11 +184,14 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
     tokens = [
         v.type.dims[1] for v in (*block.regions[0].blocks[0].arguments[:1], *operation.operands[1:2]) if isinstance(v.type, TensorType)
     ]
-    made = tuple(tuple(map(number, v.type.dims[2:])) for v in operation.results if isinstance(v.type, TensorType))
+    made, read = (
+        tuple(tuple(map(number, v.type.dims[2:])) for v in values if isinstance(v.type, TensorType))
+        for values in (operation.results, operation.operands)
+    )
     new = len(set(tokens)) == 1
     windows = tuple(_windows(operation, block, number)) if kind == "kv_append" else (sizes.get("window"),)
     layer = words.get("layer", "")
-    return Node(kind, layer, operands, frozenset(says), words, sizes, shapes, made, roles, new, windows, operation.span)
+    return Node(kind, layer, operands, frozenset(says), words, sizes, shapes, made, roles, new, windows, operation.span, read)
 
 
 def _windows(append: Operation, block: Operation, number: Callable[[Expr], int]) -> Iterator[int | None]:

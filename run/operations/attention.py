@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
 from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
-from bpir.run.operations.base import Semantics, T
+from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 from bpir.run.operations.elementwise import CAP, softmax
 
 if TYPE_CHECKING:
@@ -104,6 +105,43 @@ class Attention(Semantics):
             scores = CAP * np.tanh(scores / CAP)
         sinks = call.weight(0)[:, np.newaxis, np.newaxis] if "sinks" in call.says else None
         return [_by_head(call.matmul(softmax(scores, sinks), value))]
+
+
+class LatentAttention(Semantics):
+    """K and V of each head are products of the latent, which all heads share, as they do the rotary key (DeepSeek-AI 2024, section 2.1).
+
+    Absorbed, the products are with Q and with the result.
+    """
+
+    kind = "latent_attention"
+    own_sizes = ("latent",)
+
+    def expand(self, builder: Builder, node: Node) -> list[int]:
+        query, turned, latent, key = node.operands
+        if builder.maker(latent) != "kv_append" and ("context" in node.sizes or node.new_tokens):
+            latent, key = builder.append(node, latent, key)
+        node = attrs.evolve(node, sizes={**node.sizes, "latent": node.read[2][0]})
+        return [builder.step(self.kind, node, (query, turned, latent, key), features=node.made[0])]
+
+    def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
+        return ((*own, *x[TOKEN_RANK:]), (*own, *y[TOKEN_RANK:]))
+
+    def forward(self, call: Call) -> list[Array]:
+        query, turned = _by_head(call.read(0)), _by_head(call.read(1))
+        latent, key = call.read(2)[:, np.newaxis], call.read(3)[:, np.newaxis]
+        to_keys, to_values = (call.weight(i).transpose(1, 0, 2) for i in (0, 1))  # heads x latent x size
+        held = call.meter.scratch
+        if "absorbed" in call.says:
+            absorbed = call.matmul(query, to_keys.swapaxes(1, 2))
+            scores = call.matmul(absorbed, latent.swapaxes(2, 3)) + call.matmul(turned, key.swapaxes(2, 3))
+            seen = call.matmul(softmax(scores), latent)
+            result, held = call.matmul(seen, to_values), held + (absorbed.size + seen.size) * call.operands[0].width
+        else:
+            keys, values = call.matmul(latent, to_keys), call.matmul(latent, to_values)
+            scores = call.matmul(query, keys.swapaxes(2, 3)) + call.matmul(turned, key.swapaxes(2, 3))
+            result, held = call.matmul(softmax(scores), values), held + (keys.size + values.size) * call.operands[0].width
+        call.meter.scratch = held + scores.size * call.operands[0].width
+        return [_by_head(result)]
 
 
 class KvAppend(Semantics):
