@@ -516,13 +516,21 @@ def _() -> Meanings:
     return {"": [rule_works(plain, sizes)], "with `sinks`": [rule_works(sinks, sizes)]}
 
 
-def normalization(name: str) -> list[Meaning]:
-    over = one(tensors(x="B x S x h x d"), f'%r = {name} "l" %x over d')
-    whole = one(tensors(x="B x S x H"), f'%r = {name} "l" %x')
-    return [rule_works(whole, {"n": B * S * H, "H": H}), rule_works(over, {"n": B * S * h * d, "H": d})]
+def normalization(name: str) -> Meanings:
+    over, each = (one(tensors(x="B x S x h x d"), f'%r = {name} "l" %x over d{flag}') for flag in ("", " per_head"))
+    whole = {flag: one(tensors(x="B x S x H"), f'%r = {name} "l" %x{flag}') for flag in _NORMS[name]}
+    sizes = {"n": B * S * H, "H": H}
+    heads = {"n": B * S * h * d, "H": d}
+    return {
+        "": [rule_works(whole[""], sizes), rule_works(over, heads), rule_works(each, {**heads, "H": h * d})],
+        **{f"with `{flag.strip()}`": [rule_works(operation, sizes)] for flag, operation in whole.items() if flag},
+    }
 
 
-for _norm in ("model.layer_norm", "model.rms_norm"):
+_NORMS = {"model.layer_norm": ("", " no_beta", " no_weights"), "model.rms_norm": ("",)}
+
+
+for _norm in _NORMS:
     meaning(_norm)(lambda name=_norm: normalization(name))
 
 

@@ -34,7 +34,10 @@ class Normalization(Semantics):
     weight_gradient_reads = (operand(0),)
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
-        return (tuple(x[-1:] if "over" in says else x[TOKEN_RANK:]),) * self.vectors
+        return (tuple(x[-1:] if "over" in says and "per_head" not in says else x[TOKEN_RANK:]),) * self._kept_vectors(says)
+
+    def _kept_vectors(self, says: frozenset[str]) -> int:
+        return 0 if "no_weights" in says else self.vectors - ("no_beta" in says)
 
     def _normalised(self, x: Array, kept: int) -> tuple[Array, Array]:
         """The normalised operand, and what it was multiplied with."""
@@ -44,21 +47,26 @@ class Normalization(Semantics):
         return x * scale, scale
 
     def forward(self, call: Call) -> list[Array]:
-        normalised, _ = self._normalised(call.read(0), _kept(call, 0))
-        result = normalised * call.weight(0)
-        return [result + call.weight(1) if self.centred else result]
+        result, _ = self._normalised(call.read(0), _kept(call, 0))
+        vectors = self._kept_vectors(call.says)
+        if vectors:
+            result = result * call.weight(0)
+        return [result + call.weight(1) if vectors > 1 else result]
 
     def gradient(self, call: Call) -> list[Array]:
         kept = _kept(call, 0)
-        dy, (normalised, scale) = call.read(0) * call.weight(0), self._normalised(call.read(1), kept)
+        dy, (normalised, scale) = call.read(0), self._normalised(call.read(1), kept)
+        if self._kept_vectors(call.says):
+            dy = dy * call.weight(0)
         inner = dy - normalised * _mean(dy * normalised, kept)
         return [scale * (inner - _mean(dy, kept) if self.centred else inner)]
 
     def weight_gradient(self, call: Call) -> list[Array]:
         kept = _kept(call, 0)
         dy, (normalised, _) = call.read(0), self._normalised(call.read(1), kept)
-        gamma, beta = (np.asarray(array.sum(axis=tuple(range(kept)))) for array in (dy * normalised, dy))
-        return [gamma, beta] if self.centred else [gamma]
+        summed = tuple(range(TOKEN_RANK if "per_head" in call.says else kept))
+        gradients = [np.asarray(array.sum(axis=summed)) for array in (dy * normalised, dy)]
+        return gradients[: self._kept_vectors(call.says)]
 
 
 class LayerNorm(Normalization):
