@@ -153,7 +153,7 @@ class Blocks:
             "q k v", "linear", "attention.qkv", value, f"{bias}: [h x d], [{g} x d], [{g} x d]", self.note("qkv_bias", bias)
         ).split(", ")
         if model.query_key_norm != "none":
-            over = {"head": "over d", "heads": "over d each"}.get(model.query_key_norm, "")
+            over = {"head": "over d", "heads": "over d per_head"}.get(model.query_key_norm, "")
             q = self._norm(lines, "qn", "attention.query_norm", q, over, self.note("query_key_norm"))
             k = self._norm(lines, "kn", "attention.key_norm", k, over)
         if model.rotary and layer.rotary:
@@ -196,5 +196,7 @@ class Blocks:
 
     def _norm(self, lines: Lines, name: str, layer: str, value: str, over: str = "", comment: str = "") -> str:
         layer = layer if self.model.norm == "rms_norm" or not layer.endswith(".norm") else layer.removesuffix("norm") + "layer_norm"
-        weights = f"weights {self.model.norm_weights}" if self.model.norm_weights else ""
+        weights = {"gamma": "no_beta", "none": "no_weights"}.get(self.model.norm_weights, "")
+        if self.model.norm == "layer_norm" and over.endswith("per_head"):  # no family has a beta for each head
+            weights = "no_beta"
         return lines.add(name, self.model.norm, layer, value, " ".join(part for part in (over, weights) if part), comment)

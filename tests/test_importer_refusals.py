@@ -168,15 +168,15 @@ def test_null_in_an_unknown_field_is_passed_over_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({}, "g = 8,"),  # MistralConfig's default, whatever the number of heads is
-        ({"num_key_value_heads": 2}, "g = 2,"),
+        ({}, "bp.bind g = 8"),  # MistralConfig's default, whatever the number of heads is
+        ({"num_key_value_heads": 2}, "bp.bind g = 2"),
         ({"num_key_value_heads": None}, ""),  # as many as heads: no symbol of their own
     ],
 )
 def test_absent_is_not_null(given: dict[str, Any], line: str) -> None:
     config = {"architectures": ["MistralForCausalLM"], "hidden_size": 64, "num_attention_heads": 16, **given}
     text = import_model(Source("config.json", json.dumps(config))).text
-    assert [row.split("//")[0].strip() for row in text.splitlines() if row.strip().startswith("g = ")] == ([line] if line else [])
+    assert [row.split("//")[0].strip() for row in text.splitlines() if row.strip().startswith("bp.bind g = ")] == ([line] if line else [])
 
 
 def test_a_window_that_is_absent_is_the_default_of_its_class() -> None:

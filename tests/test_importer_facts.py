@@ -1,0 +1,51 @@
+"""What is imported has as many parameters as transformers counts on the meta device (`tests/data/README.md`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support import DATA, read
+
+from bpir.importer.entry import import_model
+from bpir.importer.families import FAMILIES
+from bpir.ir.diagnostic import Source
+from bpir.ir.operation import Operation
+from bpir.tools.collect import collect
+from bpir.verifiers import module as structure
+
+ROWS = [json.loads(line) for line in (DATA / "transformers" / "parameters.jsonl").read_text().splitlines()]
+MODELS = [row for row in ROWS if "id" in row and "quantization_config" not in row["config"]]
+NOT_FROM_TRANSFORMERS = {
+    "mimo",
+    "qwen2_vl_text",
+    "qwen3_vl_text",
+    "internlm2",
+    "internlm3",
+    "exaone",
+    "minicpm",
+    "baichuan",
+    "qwen",
+    "chatglm",
+}
+"""Families without a row of their own: their code is elsewhere, or they stand within a model of pictures."""
+
+
+def imported(config: Any) -> Operation:
+    """The imported model, read and sound."""
+    module = read(import_model(Source("config.json", json.dumps(config))).text)
+    assert structure.verify(module) == []
+    return module
+
+
+@pytest.mark.parametrize("row", MODELS, ids=[row["id"] for row in MODELS])
+def test_parameters(row: dict[str, Any]) -> None:
+    whole = collect(imported(row["config"])).network
+    assert whole is not None
+    assert whole.total.integer == row["parameters"]
+
+
+def test_every_family_has_a_row() -> None:
+    rows = {row["id"].rpartition("-")[0] for row in MODELS}
+    assert {family.name for family in FAMILIES if not family.missing} - rows == NOT_FROM_TRANSFORMERS
