@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
+from _thread import RLock
 from collections.abc import Iterable
 from types import ModuleType
 
 from bpir.ir.dialect import DIALECTS
 
 _loaded: dict[str, ModuleType | None] = {}
-_lock = threading.RLock()  # a module that another thread is importing has not declared everything yet
+_lock = RLock()  # a module that another thread is importing has not declared everything yet
 _available: list[str] = []
 _ALWAYS = ("builtin", "func")
+
+
+def modules_in(folders: Iterable[str]) -> list[str]:
+    """The names of the modules and packages in the folders of a package, sorted (what `pkgutil` says, which loads `inspect`)."""
+    return sorted(name.partition(".")[0] for folder in folders for name in os.listdir(folder) if name[0] not in "_.")
 
 
 def available() -> tuple[str, ...]:
     """The names of all dialects that exist, sorted."""
     if not _available:
-        _available.extend(sorted(name.partition(".")[0] for folder in __path__ for name in os.listdir(folder) if name[0] not in "_."))
+        _available.extend(modules_in(__path__))
     return tuple(_available)
 
 

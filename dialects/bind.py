@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report, wanted
@@ -17,13 +15,13 @@ from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause, Property, SymbolName, Word
 
 declare(Dialect("bind"))
 
 
-@attrs.frozen
-class Field:
+class Field(metaclass=Interned):
     """One field of a binding: its name, what it may hold, what it means, and what a binding without it means (empty if that depends)."""
 
     name: str
@@ -116,8 +114,7 @@ def countable(value: Expr) -> bool:
     return value.constant is None or (value.integer is not None and value.integer > 0)
 
 
-@attrs.frozen(eq=False)
-class Fields(Property[dict[str, Attribute]]):
+class Fields(Property[dict[str, Attribute]], kw_only=True):
     """`{phase = decode, context = c}`: the fields of a binding, in the order of their table."""
 
     table: tuple[Field, ...]
@@ -192,7 +189,7 @@ class Workload(Binding):
     name = "bind.workload"
     table = WORKLOAD
     kind = Word(choices=("inference", "training"))
-    fields = Fields(WORKLOAD)
+    fields = Fields(table=WORKLOAD)
     syntax = (Binding.symbol, kind, fields)
 
 
@@ -201,11 +198,10 @@ class Strategy(Binding):
 
     name = "bind.strategy"
     table = STRATEGY
-    fields = Fields(STRATEGY)
+    fields = Fields(table=STRATEGY)
     syntax = (Binding.symbol, fields)
 
 
-@attrs.frozen(eq=False)
 class Implementations(Property[dict[str, str]]):
     """`implements {attention = "qm.attention", elementwise = "qm.map"}`: by operation, alternative or capability."""
 
@@ -238,7 +234,6 @@ class Implementations(Property[dict[str, str]]):
         return "" if good else "a dictionary of strings"
 
 
-@attrs.frozen(eq=False)
 class Links(Property[tuple[tuple[int, int], ...]]):
     """`[0 -> 1, 1 -> 0]`: ordered pairs of devices."""
 
@@ -279,7 +274,7 @@ class Target(Binding):
     name = "bind.target"
     table = TARGET
     kind = Word()
-    fields = Fields(TARGET)
+    fields = Fields(table=TARGET)
     implements = Implementations()
     syntax = (Binding.symbol, kind, fields, implements)
 
@@ -305,7 +300,7 @@ class Deployment(Binding):
 
     name = "bind.deployment"
     table = DEPLOYMENT
-    fields = Fields(DEPLOYMENT)
+    fields = Fields(table=DEPLOYMENT)
     links = Links()
     syntax = (Binding.symbol, fields, Clause("links", (links,)))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from bpir.ir.attributes import StringAttr, dictionary
 from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation
@@ -14,7 +12,6 @@ from bpir.ir.parts import ABSENT, ANY_COUNTS, Counts, Part, alternative
 from bpir.ir.syntax import EntryRegion, SymbolName
 
 
-@attrs.frozen(eq=False)
 class ModuleAttributes(Part):
     """`attributes {a.b = 1}`: the discardable attributes of a module."""
 
@@ -34,7 +31,6 @@ class ModuleAttributes(Part):
             yield dictionary(operation.attributes.items())
 
 
-@attrs.frozen(eq=False)
 class CastForm(Part):
     """`%a, %b : T, T to T {...}`"""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from bpir.dialects.builtin import VISIBILITIES
 from bpir.ir.attributes import (
     ArrayAttr,
@@ -25,7 +23,6 @@ from bpir.ir.operation import Operation, types_of
 from bpir.ir.parts import ANY_COUNTS, Counts, Part, alternative
 
 
-@attrs.frozen(eq=False)
 class FunctionForm(Part):
     """`private @f(%a: T {d.x = 1}) -> (T) attributes {d.y = 2} {...}`; a declaration has types only and no body."""
 
@@ -114,7 +111,6 @@ def _listed(types: Iterable[Type], attributes: Iterable[str]) -> str:
     return "(" + ", ".join(f"{t.text}{said}" for t, said in zip(types, attributes, strict=True)) + ")"
 
 
-@attrs.frozen(eq=False)
 class TypedOperands(Part):
     """`%a, %b : T, T`; nothing is read by the base grammar, which knows that a return ends a block."""
 
@@ -136,7 +132,6 @@ class TypedOperands(Part):
             yield " : " + ", ".join(o.type.text for o in operation.operands)
 
 
-@attrs.frozen(eq=False)
 class CallForm(Part):
     """`@f(%a, %b) {...} : (T, T) -> T`"""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted_items
@@ -20,7 +18,6 @@ from bpir.ir.operation import Operation, top_level, types_of
 from bpir.ir.syntax import References, SymbolName
 
 
-@attrs.frozen(eq=False)
 class OneOrMore(References):
     """`@layer` or `[@local, @global]`: one symbol, or several in order."""
 

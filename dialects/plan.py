@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from bpir.dialects import sections
 from bpir.dialects.bp import Vector, Work, vector_action
 from bpir.dialects.bp.parts import Times
@@ -34,7 +32,6 @@ RESOURCES = ("compute", "memory", "network")
 OBJECTIVES = RESOURCES
 
 
-@attrs.frozen(eq=False)
 class Resources(Vector):
     """`#plan.resources<compute = ..., memory = ..., network = ...>`: projections of a task's work.
 
@@ -61,7 +58,6 @@ GRAMMARS["plan"] = [
 ATTRIBUTE_BODIES["plan.resources"] = "plan_resources_body"
 
 
-@attrs.frozen(eq=False)
 class Role(Part):
     """`: state<persistent>`: the role and the storage class of a buffer."""
 
@@ -90,7 +86,6 @@ class Role(Part):
         yield f" : {role}<{storage}>"
 
 
-@attrs.frozen(eq=False)
 class Integer(Property[int]):
     """`256`: an integer; 0 where it is absent."""
 
@@ -107,7 +102,6 @@ class Integer(Property[int]):
         return attribute.value if isinstance(attribute, IntegerAttr) else 0
 
 
-@attrs.frozen(eq=False)
 class Integers(Property[tuple[int, ...]]):
     """`[3, 5]`: integers."""
 
@@ -144,7 +138,6 @@ def _text(attribute: Attribute | None) -> str:
     return attribute.value if isinstance(attribute, StringAttr) else ""
 
 
-@attrs.frozen(eq=False)
 class Beside(Clause):
     """A clause that stands on the line before it where the operation is of one block of several, as its origin says: `layer/mlp.gate`."""
 
@@ -228,12 +221,12 @@ class Task(OperationDeclaration):
     symbol = SymbolName()
     kind = Word(choices=TASK_KINDS)
     kind_of_work = Word("operation")
-    work = Components(Work, "work", "bp_work_body")
+    work = Components(kind=Work, keyword="work", start="bp_work_body")
     source = Text()
     phase = Word()
     after = References()
     ranks = Integers()
-    resources = Components(Resources, "resources", "plan_resources_body", optional=True)
+    resources = Components(kind=Resources, keyword="resources", start="plan_resources_body", optional=True)
     matmul = Amount()
     reads = References()
     writes = References()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.bp.parts import Times
 from bpir.dialects.network import OneOrMore
 from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
@@ -17,7 +15,6 @@ Flow = tuple[str, str]
 """The buffer that a value is in, and the one that takes it over."""
 
 
-@attrs.frozen(eq=False)
 class Flows(Property[tuple[Flow, ...]]):
     """`[@layer.output -> @layer.input]`: the buffers whose contents other buffers take over; stored as an array of pairs."""
 

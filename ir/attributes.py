@@ -1,57 +1,25 @@
 """Attributes and types: immutable, interned values, so that equality is identity at any depth.
 
 Attributes of the builtin dialect stand in `dialects/builtin.py`'s neighbourhood of this file; a dialect adds its own by
-subclassing `Attribute` or `Type` with attrs fields and `pieces()`.
+subclassing `Attribute` or `Type` with fields and `pieces()`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import ClassVar
 
-import attrs
-
-T = TypeVar("T")
-
-
-class Interned(type):
-    """Makes one object per class and field values: equal values are the same object.
-
-    Classes are called with positional arguments that are hashable (interned attributes, strings, integers, tuples). A call is a lookup in
-    a table of the class, by the interpreter's own cache and without a frame of Python: nearly all calls find what they make.
-    """
-
-    if TYPE_CHECKING:
-
-        def __call__(cls: type[T], *args: Any) -> T: ...
-
-    else:
-        __call__ = property(attrgetter("_interned"))
-
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        super().__init__(name, bases, namespace)
-        cls._interned = cache(partial(_make, cls))
-
-
-def _make(cls: Any, *args: Any) -> Any:
-    """A new object; the one of all fields, where the last are left out."""
-    fields = cls.__attrs_attrs__
-    if len(args) < len(fields):
-        return cls(*args, *(field.default for field in fields[len(args) :]))
-    return type.__call__(cls, *args)
+from bpir.ir.records import Interned
 
 
 class Attribute(metaclass=Interned):
-    """A value known when the module is written. Subclasses are `@attrs.frozen(eq=False)` and give `pieces()`.
+    """A value known when the module is written. Subclasses have fields (`ir/records.py`) and give `pieces()`.
 
     Attributes:
         mnemonic: `dialect.name` of an attribute that is spelled `#dialect.name<...>`; empty for all others.
     """
 
-    __slots__ = ()
     mnemonic: ClassVar[str] = ""
 
     def pieces(self) -> Iterable[str | Attribute]:
@@ -73,8 +41,6 @@ class Attribute(metaclass=Interned):
 
 class Type(Attribute):
     """The type of a value; usable as an attribute too."""
-
-    __slots__ = ()
 
 
 def render(attribute: Attribute) -> str:
@@ -125,7 +91,6 @@ def symbol_text(name: str) -> str:
     return "@" + (name if is_bare_word(name) else quoted(name))
 
 
-@attrs.frozen(eq=False)
 class StringAttr(Attribute):
     """`"text"`; the value is bytes decoded as latin-1. A typed string keeps its type."""
 
@@ -143,7 +108,6 @@ class StringAttr(Attribute):
             yield self.type
 
 
-@attrs.frozen(eq=False)
 class UnitAttr(Attribute):
     """`unit`: present or absent."""
 
@@ -151,7 +115,6 @@ class UnitAttr(Attribute):
         return ("unit",)
 
 
-@attrs.frozen(eq=False)
 class ArrayAttr(Attribute):
     """`[a, b]`"""
 
@@ -163,7 +126,6 @@ class ArrayAttr(Attribute):
         yield "]"
 
 
-@attrs.frozen(eq=False)
 class DictAttr(Attribute):
     """`{a = 1, b}`; entries sorted by key."""
 
@@ -186,7 +148,6 @@ def dictionary(entries: Iterable[tuple[str, Attribute]]) -> DictAttr:
     return DictAttr(tuple(sorted(entries, key=lambda entry: entry[0])))
 
 
-@attrs.frozen(eq=False)
 class SymbolRefAttr(Attribute):
     """`@root::@nested`"""
 
@@ -211,7 +172,6 @@ class SymbolRefAttr(Attribute):
         return (self.text,)
 
 
-@attrs.frozen(eq=False)
 class IntegerAttr(Attribute):
     """`42 : i64`, or `true` / `false` for an `i1`; the value as it is printed (signless integers are printed signed)."""
 
@@ -227,7 +187,6 @@ class IntegerAttr(Attribute):
         return str(self.value) if self.type is I64 else self
 
 
-@attrs.frozen(eq=False)
 class IntegerType(Type):
     """`i32`, `si8`, `ui16`"""
 
@@ -238,7 +197,6 @@ class IntegerType(Type):
         return (f"{self.signedness}i{self.width}",)
 
 
-@attrs.frozen(eq=False)
 class IndexType(Type):
     """`index`"""
 
@@ -246,7 +204,6 @@ class IndexType(Type):
         return ("index",)
 
 
-@attrs.frozen(eq=False)
 class FloatType(Type):
     """`f32`, `bf16`, ...: a builtin floating-point type, by name."""
 
@@ -256,7 +213,6 @@ class FloatType(Type):
         return (self.name,)
 
 
-@attrs.frozen(eq=False)
 class FunctionType(Type):
     """`(a, b) -> c`; one result that is not itself a function stands without parentheses."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import attrs
-
 from bpir.ir.attributes import Attribute, FloatType, IntegerType, Type, joined, quoted
 from bpir.ir.float_formats import float_text
 
@@ -16,7 +14,6 @@ DYNAMIC = -(1 << 63)
 # --- numbers and data --------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
 class FloatAttr(Attribute):
     """`1.5 : f32`: a bit pattern of a floating-point type."""
 
@@ -31,7 +28,6 @@ class FloatAttr(Attribute):
         return self if text.startswith("0x") else text  # a bit pattern without its type would be an integer
 
 
-@attrs.frozen(eq=False)
 class DenseArrayAttr(Attribute):
     """`array<i32: 1, 2>`: integers (as printed) or bit patterns of floats."""
 
@@ -53,7 +49,6 @@ class DenseArrayAttr(Attribute):
         return str(value)
 
 
-@attrs.frozen(eq=False)
 class ElementsAttr(Attribute):
     """`dense<body> : type` or `sparse<body> : type`, the body in one canonical spelling."""
 
@@ -65,7 +60,6 @@ class ElementsAttr(Attribute):
         return (f"{self.kind}<{self.body}> : ", self.type)
 
 
-@attrs.frozen(eq=False)
 class ResourceAttr(Attribute):
     """`dense_resource<key> : type`"""
 
@@ -79,7 +73,6 @@ class ResourceAttr(Attribute):
 # --- structure ---------------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
 class AffineAttr(Attribute):
     """`affine_map<(d0) -> (d0)>` or `affine_set<(d0) : (d0 >= 0)>`, dimensions and symbols renamed to `d0`, `s0`."""
 
@@ -91,7 +84,6 @@ class AffineAttr(Attribute):
         return (f"{self.kind}<{self.body}>",)
 
 
-@attrs.frozen(eq=False)
 class StridedAttr(Attribute):
     """`strided<[4, ?], offset: 2>`"""
 
@@ -103,7 +95,6 @@ class StridedAttr(Attribute):
         return (f"strided<[{', '.join(map(dimension, self.strides))}]{offset}>",)
 
 
-@attrs.frozen(eq=False)
 class DistinctAttr(Attribute):
     """`distinct[0]<attribute>`: different from any other number's."""
 
@@ -117,7 +108,6 @@ class DistinctAttr(Attribute):
         yield ">"
 
 
-@attrs.frozen(eq=False)
 class OpaqueAttr(Attribute):
     """`#dialect.name<body> : type` of a dialect that is not ours, as it was written."""
 
@@ -131,7 +121,6 @@ class OpaqueAttr(Attribute):
             yield self.type
 
 
-@attrs.frozen(eq=False)
 class OpaqueType(Type):
     """`!dialect.name<body>` of a dialect that is not ours, as it was written."""
 
@@ -158,7 +147,6 @@ class Location(Attribute):
         yield ")"
 
 
-@attrs.frozen(eq=False)
 class _Inner(Attribute):
     """A location inside another, without its own `loc(...)`."""
 
@@ -168,7 +156,6 @@ class _Inner(Attribute):
         return self.location.inner()
 
 
-@attrs.frozen(eq=False)
 class UnknownLocation(Location):
     """`loc(unknown)`"""
 
@@ -176,7 +163,6 @@ class UnknownLocation(Location):
         return ("unknown",)
 
 
-@attrs.frozen(eq=False)
 class FileLocation(Location):
     """`loc("file":1:2)`"""
 
@@ -188,7 +174,6 @@ class FileLocation(Location):
         return (f"{quoted(self.file)}:{self.line}:{self.column}",)
 
 
-@attrs.frozen(eq=False)
 class NameLocation(Location):
     """`loc("name")`, `loc("name"(child))`"""
 
@@ -203,7 +188,6 @@ class NameLocation(Location):
             yield ")"
 
 
-@attrs.frozen(eq=False)
 class CallLocation(Location):
     """`loc(callsite(callee at caller))`"""
 
@@ -214,7 +198,6 @@ class CallLocation(Location):
         return ("callsite(", _Inner(self.callee), " at ", _Inner(self.caller), ")")
 
 
-@attrs.frozen(eq=False)
 class FusedLocation(Location):
     """`loc(fused<metadata>[a, b])`"""
 
@@ -235,7 +218,6 @@ class FusedLocation(Location):
 # --- types -------------------------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
 class NoneType(Type):
     """`none`"""
 
@@ -243,7 +225,6 @@ class NoneType(Type):
         return ("none",)
 
 
-@attrs.frozen(eq=False)
 class TupleType(Type):
     """`tuple<i32, f32>`"""
 
@@ -255,7 +236,6 @@ class TupleType(Type):
         yield ">"
 
 
-@attrs.frozen(eq=False)
 class ComplexType(Type):
     """`complex<f32>`"""
 
@@ -273,7 +253,6 @@ def _shape(shape: tuple[int, ...] | None) -> str:
     return "*x" if shape is None else "".join(dimension(size) + "x" for size in shape)
 
 
-@attrs.frozen(eq=False)
 class VectorType(Type):
     """`vector<4x[8]xf32>`; `scalable` marks the dimensions in brackets."""
 
@@ -288,7 +267,6 @@ class VectorType(Type):
         yield ">"
 
 
-@attrs.frozen(eq=False)
 class TensorType(Type):
     """`tensor<4x?xf32, encoding>`; the shape is None for `tensor<*xf32>`."""
 
@@ -305,7 +283,6 @@ class TensorType(Type):
         yield ">"
 
 
-@attrs.frozen(eq=False)
 class MemRefType(Type):
     """`memref<4x?xf32, layout, space>`; the shape is None for `memref<*xf32>`."""
 

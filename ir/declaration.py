@@ -7,13 +7,13 @@ printer and the generic encoding. Defining the subclass registers it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
-
-import attrs
 
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.diagnostic import Diagnostic, Span, error, note
 from bpir.ir.operation import Block, Operation, Region, Value
+from bpir.ir.records import Record
 
 if TYPE_CHECKING:
     from bpir.ir.parts import Part
@@ -26,8 +26,7 @@ Piece = Any
 directly before it. A string "\\n" starts a clause line."""
 
 
-@attrs.frozen(eq=False)
-class Signature:
+class Signature(metaclass=Record):
     """The arguments of an entry block; `attributes` are the texts that follow their types."""
 
     block: Block
@@ -61,8 +60,7 @@ def wanted_items(attribute: Attribute | None, kind: type[_A]) -> tuple[_A, ...]:
     return items
 
 
-@attrs.frozen(eq=False)
-class Raw:
+class Raw(metaclass=Record):
     """The inside of a balanced body, as it was written."""
 
     text: str
@@ -80,24 +78,25 @@ Action = Callable[[ParseContext, list[Any], Span], Any]
 """Called when a rule is reduced: the context, the values of its symbols (keywords and punctuation left out), its place."""
 
 
-@attrs.frozen(eq=False)
-class Fragment:
+class Fragment(metaclass=Record):
     """A piece of grammar: lark rules, and the actions of their alternatives by alias (`rule: ... -> alias`)."""
 
     rules: str
-    actions: Mapping[str, Action] = attrs.field(factory=dict)
+    actions: Mapping[str, Action] = MappingProxyType({})
 
 
-@attrs.define(eq=False)
 class Draft:
     """What the custom syntax of an operation has said so far."""
 
-    span: Span
-    operands: list[Value] = attrs.field(factory=list)
-    properties: dict[str, Attribute] = attrs.field(factory=dict)
-    result_types: list[Type] | None = None
-    regions: list[Region] = attrs.field(factory=list)
-    attributes: dict[str, Attribute] = attrs.field(factory=dict)
+    __slots__ = ("attributes", "operands", "properties", "regions", "result_types", "span")
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+        self.operands: list[Value] = []
+        self.properties: dict[str, Attribute] = {}
+        self.result_types: list[Type] | None = None
+        self.regions: list[Region] = []
+        self.attributes: dict[str, Attribute] = {}
 
 
 class Report:

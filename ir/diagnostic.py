@@ -6,19 +6,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-import attrs
+from bpir.ir.records import Record, evolved
 
 _SHOWN_WIDTH = 160  # columns of a source line that a diagnostic shows around its caret
 
 
-@attrs.define(eq=False)
 class Source:
     """A named text. The text is the file's bytes decoded as latin-1, so that an offset is a byte offset."""
 
-    name: str
-    text: str
-    first_line: int = 1
-    _starts: list[int] = attrs.field(factory=list, init=False, repr=False)
+    __slots__ = ("_starts", "first_line", "name", "text")
+
+    def __init__(self, name: str, text: str, first_line: int = 1) -> None:
+        self.name, self.text, self.first_line = name, text, first_line
+        self._starts: list[int] = []
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of a byte offset, both counted from 1; a line ends at LF."""
@@ -42,8 +42,7 @@ class Source:
         return self._starts
 
 
-@attrs.frozen(eq=False)
-class Span:
+class Span(metaclass=Record):
     """The bytes `start` to `end` of a source."""
 
     source: Source
@@ -51,8 +50,7 @@ class Span:
     end: int
 
 
-@attrs.frozen(eq=False)
-class Diagnostic:
+class Diagnostic(metaclass=Record):
     """One message about one place: what is wrong in the user's words, and notes with places of their own."""
 
     message: str
@@ -67,7 +65,7 @@ class Diagnostic:
         return "\n".join(self._lines(color))
 
     def with_notes(self, *notes: Diagnostic) -> Diagnostic:
-        return attrs.evolve(self, notes=(*self.notes, *notes))
+        return evolved(self, notes=(*self.notes, *notes))
 
     def _lines(self, color: bool) -> Iterator[str]:
         paint = _COLORS.get(self.severity, "") if color else ""

@@ -5,13 +5,12 @@ Parser, verifiers, passes, reports and pages ask here; none of them lists dialec
 
 from __future__ import annotations
 
-import attrs
+from bpir.ir.records import Interned
 
 MODULE = "builtin.module"
 
 
-@attrs.frozen
-class Dialect:
+class Dialect(metaclass=Interned):
     """One dialect.
 
     Attributes:

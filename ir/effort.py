@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import attrs
-
 from bpir.ir.expression_error import ExpressionError
 
 BASE = 1_000_000  # steps that a run of a tool may take, whatever it reads
@@ -24,13 +22,18 @@ class Exhausted(Exception):
     """The steps that were allowed are spent: nothing is decided."""
 
 
-@attrs.define
 class Effort:
-    """Steps that may still be done; one is about as much work as an operation on two small numbers."""
+    """Steps that may still be done; one is about as much work as an operation on two small numbers.
 
-    left: int
-    parts: int = 1
-    """How many of its steps are one of arithmetic."""
+    Attributes:
+        left: how many.
+        parts: how many of its steps are one of arithmetic.
+    """
+
+    __slots__ = ("left", "parts")
+
+    def __init__(self, left: int, parts: int = 1) -> None:
+        self.left, self.parts = left, parts
 
     def spend(self, steps: int) -> None:
         """Account for steps.

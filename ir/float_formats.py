@@ -8,11 +8,10 @@ from __future__ import annotations
 import struct
 from fractions import Fraction
 
-import attrs
+from bpir.ir.records import Interned
 
 
-@attrs.frozen
-class FloatFormat:
+class FloatFormat(metaclass=Interned):
     """A binary format: sign, `exponent` bits, `mantissa` bits after the (hidden) first one."""
 
     exponent: int

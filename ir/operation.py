@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.diagnostic import Span
 
@@ -18,15 +16,24 @@ if TYPE_CHECKING:
     from bpir.ir.declaration import OperationDeclaration
 
 
-@attrs.define(eq=False)
 class Value:
-    """A result of an operation or an argument of a block."""
+    """A result of an operation or an argument of a block.
 
-    type: Type
-    owner: Operation | Block | None = attrs.field(default=None, repr=False)
-    index: int = 0
-    name: str | None = None  # the name it was written with, without `%`; a hint for printing
-    location: Attribute | None = attrs.field(default=None, repr=False)  # a block argument's `loc(...)`
+    Attributes:
+        owner, index: what gives it, and its place among the results or arguments.
+        name: the name it was written with, without `%`; a hint for printing.
+        location: a block argument's `loc(...)`.
+    """
+
+    __slots__ = ("index", "location", "name", "owner", "type")
+
+    def __init__(
+        self, type: Type, owner: Operation | Block | None = None, index: int = 0, name: str | None = None, location: Attribute | None = None
+    ) -> None:
+        self.type, self.owner, self.index, self.name, self.location = type, owner, index, name, location
+
+    def __repr__(self) -> str:
+        return f"Value({self.type}, index={self.index}, name={self.name!r})"
 
     @property
     def producer(self) -> Operation | None:
@@ -34,32 +41,59 @@ class Value:
         return self.owner if isinstance(self.owner, Operation) else None
 
 
-@attrs.define(eq=False)
 class Operation:
     """One operation, in the order of MLIR's generic form.
 
     `properties` are the inherent attributes (`<{...}>`), `attributes` the discardable ones (`{...}`). `span` is where it was
-    written, or where the operation that it was derived from was written; `location` is an explicit `loc(...)`.
+    written, or where the operation that it was derived from was written; `location` is an explicit `loc(...)`; `metadata` is a root's
+    `{-# ... #-}` section, as it was written.
     """
 
-    name: str
-    operands: list[Value] = attrs.field(factory=list, repr=False)
-    results: list[Value] = attrs.field(factory=list, repr=False)
-    successors: list[Block] = attrs.field(factory=list, repr=False)
-    properties: dict[str, Attribute] = attrs.field(factory=dict, repr=False)
-    regions: list[Region] = attrs.field(factory=list, repr=False)
-    attributes: dict[str, Attribute] = attrs.field(factory=dict, repr=False)
-    location: Attribute | None = attrs.field(default=None, repr=False)
-    span: Span | None = attrs.field(default=None, repr=False)
-    declaration: OperationDeclaration | None = attrs.field(default=None, repr=False)
-    parent: Block | None = attrs.field(default=None, repr=False)
-    metadata: str = attrs.field(default="", repr=False)  # a root's `{-# ... #-}` section, as it was written
+    __slots__ = (
+        "attributes",
+        "declaration",
+        "location",
+        "metadata",
+        "name",
+        "operands",
+        "parent",
+        "properties",
+        "regions",
+        "results",
+        "span",
+        "successors",
+    )
 
-    def __attrs_post_init__(self) -> None:
+    def __init__(
+        self,
+        name: str,
+        operands: list[Value] | None = None,
+        results: list[Value] | None = None,
+        successors: list[Block] | None = None,
+        properties: dict[str, Attribute] | None = None,
+        regions: list[Region] | None = None,
+        attributes: dict[str, Attribute] | None = None,
+        location: Attribute | None = None,
+        span: Span | None = None,
+        declaration: OperationDeclaration | None = None,
+        parent: Block | None = None,
+        metadata: str = "",
+    ) -> None:
+        self.name = name
+        self.operands = [] if operands is None else operands
+        self.results = [] if results is None else results
+        self.successors = [] if successors is None else successors
+        self.properties = {} if properties is None else properties
+        self.regions = [] if regions is None else regions
+        self.attributes = {} if attributes is None else attributes
+        self.location, self.span, self.declaration, self.parent, self.metadata = location, span, declaration, parent, metadata
         for index, result in enumerate(self.results):
             result.owner, result.index = self, index
         for region in self.regions:
             region.parent = self
+
+    def __repr__(self) -> str:
+        return f"Operation({self.name!r})"
 
     def walk(self) -> Iterator[Operation]:
         """This operation and all below it, in the order of the text."""
@@ -87,16 +121,21 @@ class Operation:
         return self.regions[0].blocks[0].arguments if self.regions and self.regions[0].blocks else []
 
 
-@attrs.define(eq=False)
 class Block:
-    """A list of operations with typed arguments."""
+    """A list of operations with typed arguments; `name` is the label it was written with, without `^`."""
 
-    arguments: list[Value] = attrs.field(factory=list)
-    operations: list[Operation] = attrs.field(factory=list)
-    name: str | None = None  # the label it was written with, without `^`
-    parent: Region | None = attrs.field(default=None, repr=False)
+    __slots__ = ("arguments", "name", "operations", "parent")
 
-    def __attrs_post_init__(self) -> None:
+    def __init__(
+        self,
+        arguments: list[Value] | None = None,
+        operations: list[Operation] | None = None,
+        name: str | None = None,
+        parent: Region | None = None,
+    ) -> None:
+        self.arguments = [] if arguments is None else arguments
+        self.operations = [] if operations is None else operations
+        self.name, self.parent = name, parent
         for index, argument in enumerate(self.arguments):
             argument.owner, argument.index = self, index
         for operation in self.operations:
@@ -108,14 +147,14 @@ class Block:
         return operation
 
 
-@attrs.define(eq=False)
 class Region:
     """A list of blocks; the first is the entry."""
 
-    blocks: list[Block] = attrs.field(factory=list)
-    parent: Operation | None = attrs.field(default=None, repr=False)
+    __slots__ = ("blocks", "parent")
 
-    def __attrs_post_init__(self) -> None:
+    def __init__(self, blocks: list[Block] | None = None, parent: Operation | None = None) -> None:
+        self.blocks = [] if blocks is None else blocks
+        self.parent = parent
         for block in self.blocks:
             block.parent = self
 

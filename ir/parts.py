@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Action, Draft, Fragment, ParseContext, Piece
 from bpir.ir.diagnostic import Span
 from bpir.ir.operation import Operation
+from bpir.ir.records import Interned, Record
 
 ABSENT = None
 
@@ -22,8 +21,7 @@ def _absent(context: ParseContext, values: list[Any], span: Span) -> Any:
     return ABSENT
 
 
-@attrs.frozen(eq=False)
-class Check:
+class Check(metaclass=Record):
     """What judges a property.
 
     Attributes:
@@ -41,8 +39,7 @@ Range = tuple[int, int | None]
 """The least and the most; None: any number."""
 
 
-@attrs.frozen
-class Counts:
+class Counts(metaclass=Interned):
     """How many operands, results and regions a part, or an operation, has."""
 
     operands: Range = (0, 0)
@@ -59,7 +56,7 @@ class Counts:
 ANY_COUNTS = Counts((0, None), (0, None), (0, None))
 
 
-class Part:
+class Part(metaclass=Record):
     """One part of a custom form."""
 
     def counts(self) -> Counts:

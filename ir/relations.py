@@ -16,9 +16,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import islice, tee
 from operator import ge, gt
-from typing import Any
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from bpir.ir.effort import EffortError, limited
 from bpir.ir.expression import ONE, Expr, ExpressionError, constant, maximum
@@ -28,49 +26,19 @@ from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, 
 from bpir.ir.expression_values import Substitution
 from bpir.ir.prover.integers import is_integral
 from bpir.ir.prover.order import is_nonnegative as is_nonnegative_by_refutation
+from bpir.ir.relation import Relation
 from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, is_nonnegative_by_signs, simplify
-from bpir.ir.relations_smallest import Witness, smallest
 from bpir.ir.relations_system import System, solve
 from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
 from bpir.ir.satisfiability import Answer, decide
 from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
+if TYPE_CHECKING:
+    from bpir.ir.relations_smallest import Witness
+
 _PROOF = 400_000  # steps of arithmetic that one proof, or one search for a witness, may take
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more
-KINDS = ("equal", "divides", "greater")
-_SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
-
-
-@attrs.frozen
-class Relation:
-    """One declared relation between two expressions."""
-
-    kind: str = attrs.field(validator=attrs.validators.in_(KINDS))
-    left: Expr
-    right: Expr
-
-    @property
-    def text(self) -> str:
-        """The custom spelling: `H = d*h`, `t | h`, `t > 1`."""
-        return f"{self.left.text} {_SIGNS[self.kind]} {self.right.text}"
-
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        """The names of the symbols that occur, sorted."""
-        return tuple(sorted({*self.left.symbols, *self.right.symbols}))
-
-    def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether the relation is true at the values.
-
-        Raises:
-            ExpressionError: a symbol has no value, or a side has none.
-        """
-        left, right = self.left.evaluate(values), self.right.evaluate(values)
-        if self.kind == "equal":
-            return left == right
-        if self.kind == "greater":
-            return left > right
-        return left != 0 and (right / left).denominator == 1
+__all__ = ["Facts", "Relation"]
 
 
 def _sorted_bindings(bindings: Mapping[str, int]) -> dict[str, int]:
@@ -80,22 +48,18 @@ def _sorted_bindings(bindings: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(bindings.items()))
 
 
-def _sequence(relations: Iterable[Relation]) -> tuple[Relation, ...]:
-    return tuple(relations)
-
-
-@attrs.frozen(eq=False, slots=False)
 class Facts:
-    """Relations and numeric bindings: everything that is declared about the symbols.
+    """Relations and numeric bindings: everything that is declared about the symbols. Nothing of it changes.
+
+    Attributes:
+        searching: whether witnesses are looked for far; without it what is neither proved nor refuted by the first candidates is unknown.
 
     Raises:
         ExpressionError: a binding is not a positive integer.
     """
 
-    relations: tuple[Relation, ...] = attrs.field(default=(), converter=_sequence)
-    bindings: Mapping[str, int] = attrs.field(factory=dict, converter=_sorted_bindings)
-    searching: bool = True
-    """Whether witnesses are looked for far; without it what is neither proved nor refuted by the first candidates is unknown."""
+    def __init__(self, relations: Iterable[Relation] = (), bindings: Mapping[str, int] | None = None, searching: bool = True) -> None:
+        self.relations, self.bindings, self.searching = tuple(relations), _sorted_bindings(bindings or {}), searching
 
     @cached_property
     def _system(self) -> System:
@@ -165,6 +129,14 @@ class Facts:
     def at_least(self, a: Expr, b: Expr) -> Verdict:
         """Whether `a >= b`."""
         return self._order(a, b, strict=False)
+
+    def some_at_least(self, bounds: Sequence[Expr], a: Expr) -> bool:
+        """Whether one of the bounds is proved to be at least `a`; those are tried first of which signs show it."""
+        return any(self._shows_at_sight(bound, a) for bound in bounds) or any(self.at_least(bound, a).proved for bound in bounds)
+
+    def _shows_at_sight(self, a: Expr, b: Expr) -> bool:
+        by_system = self._enter(a - b)
+        return not isinstance(by_system, Verdict) and _shows(lambda: is_nonnegative_by_signs(self._system, by_system[0]))
 
     def nonnegative(self, a: Expr) -> Verdict:
         """Whether `a >= 0`."""
@@ -277,6 +249,8 @@ class Facts:
     def smallest_witness(self, false_at: Callable[[Mapping[str, int]], bool], *exprs: Expr) -> Witness | None:
         """The smallest admissible values at which `false_at` is true of the expressions; None where the search finds none."""
         names = sorted({name for expr in exprs for name in expr.symbols})
+        from bpir.ir.relations_smallest import smallest
+
         known = find_point(self._candidates(*exprs), false_at)
         return None if known is None else smallest(self._system, self.relations, names, false_at, known)
 

@@ -11,10 +11,9 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.ir.expression import Expr, ExpressionError, symbol
 from bpir.ir.expression_atoms import symbol_atom
+from bpir.ir.records import Record
 from bpir.ir.relations_system import System
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ _STEPS = 64  # values below the present one that are tried for each parameter, i
 False_at = Callable[[Mapping[str, int]], bool]
 
 
-@attrs.frozen
-class Witness:
+class Witness(metaclass=Record):
     """Values that refute a claim: of its symbols, and of those that relations tie to them, by name."""
 
     values: Mapping[str, int]

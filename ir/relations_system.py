@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.ir.effort import EffortError, limited, spend
 from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
 from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom
@@ -21,6 +19,7 @@ from bpir.ir.expression_bounds import integral, positive
 from bpir.ir.expression_core import atom_expression, intern, multiply, normal
 from bpir.ir.expression_fraction import rational_content
 from bpir.ir.expression_values import Substitution
+from bpir.ir.records import Record
 
 if TYPE_CHECKING:
     from bpir.ir.relations import Relation
@@ -29,8 +28,7 @@ _STEPS = 200_000  # of arithmetic that orienting relations may take
 _FACTORS = 20  # of a divisor that a symbol becomes a multiple of
 
 
-@attrs.frozen(eq=False)
-class System:
+class System(metaclass=Record):
     """What the relations and bindings say, in a form that proofs and the search for witnesses can use."""
 
     values: Mapping[str, Expr]  # eliminated symbols, by parameters
@@ -40,7 +38,7 @@ class System:
     larger: Mapping[str, Expr]  # parameter: it is greater than this expression
     bounds: Sequence[Expr]  # never negative, by parameters: what an order or a divisor leaves open
     contradiction: str | None  # why nothing is admissible
-    decided: dict[Atom, Expr | None] = attrs.field(factory=dict)  # what nodes are equal to, as far as that was asked for
+    decided: dict[Atom, Expr | None]  # what nodes are equal to, as far as that was asked for
 
     def apply(self, expr: Expr) -> Expr:
         """The expression by parameters."""
@@ -97,7 +95,7 @@ class _Solver:
         except _Contradiction as error:
             contradiction = str(error)
         bounds = [*self._bounds, *(fact - 1 for fact, is_positive in self._whole.items() if is_positive)]
-        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction)
+        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction, {})
 
     def _orient(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
         for name, number in bindings.items():

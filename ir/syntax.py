@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-import attrs
-
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
 from bpir.ir.declaration import (
     ATTRIBUTE_BODIES,
@@ -49,7 +47,6 @@ def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
-@attrs.frozen(eq=False)
 class Property(Part, Generic[_V]):
     """A part that sets one property to an attribute; subclasses say how it is spelled, and what its value is.
 
@@ -112,7 +109,6 @@ class _String(Property[str]):
         return "" if isinstance(attribute, StringAttr) else "a string"
 
 
-@attrs.frozen(eq=False)
 class SymbolName(_String):
     """`@name`: the symbol that the operation defines."""
 
@@ -133,7 +129,6 @@ class SymbolName(_String):
         yield symbol_text(attribute.value)
 
 
-@attrs.frozen(eq=False)
 class Reference(Property[str]):
     """`@name`: a symbol defined elsewhere; its value has no `@`."""
 
@@ -152,7 +147,6 @@ class Reference(Property[str]):
         return "" if isinstance(attribute, SymbolRefAttr) else "a symbol (@name)"
 
 
-@attrs.frozen(eq=False)
 class Text(_String):
     """`"text"`"""
 
@@ -166,7 +160,6 @@ class Text(_String):
         yield quoted(attribute.value)
 
 
-@attrs.frozen(eq=False)
 class Word(_String):
     """A bare word, one of `choices` (any word if there are none); stored as a string."""
 
@@ -200,7 +193,6 @@ class Word(_String):
         return super().expected(attribute)
 
 
-@attrs.frozen(eq=False)
 class References(Property[tuple[str, ...]]):
     """`[@a, @b]`; empty or absent where there are none."""
 
@@ -221,7 +213,6 @@ class References(Property[tuple[str, ...]]):
         return "" if good else "an array of one or more symbols (@name)"
 
 
-@attrs.frozen(eq=False)
 class Words(Property[tuple[str, ...]]):
     """`[word, word]`; stored as an array of strings."""
 
@@ -241,7 +232,6 @@ class Words(Property[tuple[str, ...]]):
         return "" if good else "an array of one or more words as strings"
 
 
-@attrs.frozen(eq=False)
 class Flag(Property[bool]):
     """A keyword, present or absent; stored as `unit`."""
 
@@ -263,7 +253,6 @@ class Flag(Property[bool]):
         return "" if isinstance(attribute, UnitAttr) else "unit"
 
 
-@attrs.frozen(eq=False)
 class Body(Property[_V]):
     """`<...>`: a body that the start symbol `start` parses into an attribute, which knows its text inside the brackets."""
 
@@ -286,7 +275,6 @@ def expected_body(attribute: Attribute, start: str) -> str:
     return " or ".join(f"#{name}<...>" for name, symbol in ATTRIBUTE_BODIES.items() if symbol == start)
 
 
-@attrs.frozen(eq=False)
 class Clause(Part):
     """`keyword part...`, on a line of its own if `line`; absent as a whole if the properties of its parts are absent."""
 
@@ -334,7 +322,6 @@ def _names(part: Part) -> tuple[str, ...]:
     return part.names()
 
 
-@attrs.frozen(eq=False)
 class Operands(Part):
     """`%a, %b`: the operands that no other part took; `minimum` 0 makes them optional."""
 
@@ -364,7 +351,6 @@ class Operands(Part):
             yield operand
 
 
-@attrs.frozen(eq=False)
 class ResultTypes(Part):
     """`: T, T` (or another opening word): the result types; optional and not printed where they can be inferred."""
 
@@ -395,7 +381,6 @@ class ResultTypes(Part):
             yield result.type
 
 
-@attrs.frozen(eq=False)
 class EntryRegion(Part):
     """`(%x: T) { ... }`: a region whose entry block has the arguments."""
 

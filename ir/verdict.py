@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 
-import attrs
+from bpir.ir.records import Record
 
 
 class Answer(enum.Enum):
@@ -14,12 +14,7 @@ class Answer(enum.Enum):
     UNKNOWN = "unknown"  # neither; never to be taken for proved
 
 
-def _sorted(witness: Mapping[str, int] | None) -> dict[str, int] | None:
-    return None if witness is None else dict(sorted(witness.items()))
-
-
-@attrs.frozen
-class Verdict:
+class Verdict(metaclass=Record):
     """An answer, the witness of a refutation (values of the symbols by name, sorted), and what decided.
 
     `methods` are what a proof went by, or what was tried in vain: `normal form`, `cases of max and min`, `signs`,
@@ -28,7 +23,7 @@ class Verdict:
 
     answer: Answer
     reason: str
-    witness: dict[str, int] | None = attrs.field(default=None, converter=_sorted, hash=False)
+    witness: dict[str, int] | None = None
     methods: tuple[str, ...] = ()
 
     @property
@@ -52,7 +47,7 @@ def proved(method: str, under: Sequence[str] = ()) -> Verdict:
 
 
 def refuted(witness: Mapping[str, int], reason: str) -> Verdict:
-    return Verdict(Answer.REFUTED, reason, witness)
+    return Verdict(Answer.REFUTED, reason, dict(sorted(witness.items())))
 
 
 def unknown(reason: str, *tried: str) -> Verdict:

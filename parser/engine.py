@@ -47,10 +47,8 @@ class Program(NamedTuple):
     """Per state: the matchers of texts that may be memoized, each with the memo's number and the state to go to."""
     starts: dict[str, int]
     tables: Tables
-    wholes: dict[int, Callable[..., re.Match[str] | None]]
-    """Per state in which an operation may come that leads back to it: the matcher of those that may be read at once."""
-    whole: Callable[[Any, re.Match[str]], int | None]
-    """Reads an operation that such a matcher found; where it ends, or None if the grammar must read it."""
+    wholes: frozenset[int]
+    """The states in which an operation may come that leads back to the state: it may be read at once."""
 
 
 def run(program: Program, parser: Any, start: str, position: int, end: int) -> Any:
@@ -62,7 +60,11 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     actions, gotos, reductions, memos = program.actions, program.gotos, program.reductions, program.memos
     text: str = parser.text
     memo: list[dict[str, Any]] = parser.memo
-    wholes, whole = program.wholes, program.whole
+    wholes: frozenset[int] = frozenset()
+    if parser.has_generic:
+        from bpir.parser.whole import OPERATION, read_whole
+
+        wholes = program.wholes
     match = TOKEN.match
     state = program.starts[start]
     states = [state]
@@ -73,8 +75,8 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     row = actions[state]
     while True:
         if state in wholes:
-            found = wholes[state](text, position, end)
-            read_to = whole(parser, found) if found is not None else None
+            found = OPERATION.match(text, position, end)
+            read_to = read_whole(parser, found) if found is not None else None
             if read_to is not None:
                 position = finish = read_to
                 continue
@@ -153,8 +155,8 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
             states.append(state)
             row = actions[state]
             if state in wholes:
-                found = wholes[state](text, token.start(), end)  # type: ignore[union-attr]
-                read_to = whole(parser, found) if found is not None else None
+                found = OPERATION.match(text, token.start(), end)  # type: ignore[union-attr]
+                read_to = read_whole(parser, found) if found is not None else None
                 if read_to is not None:
                     position = finish = read_to
                     break

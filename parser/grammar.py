@@ -53,7 +53,7 @@ from bpir.parser.base_grammar import BASE, BASE_STARTS
 from bpir.parser.engine import Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
 from bpir.parser.function_actions import FUNCTION_ACTIONS
-from bpir.parser.lexer import is_word
+from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, is_word
 from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
 from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
 from bpir.parser.metadata_actions import METADATA_ACTIONS
@@ -62,7 +62,6 @@ from bpir.parser.state import SUMS, ParserState
 from bpir.parser.sums import SUM
 from bpir.parser.tables import Rule, Tables, tables
 from bpir.parser.type_actions import TYPE_ACTIONS, TYPE_FACTORIES
-from bpir.parser.whole import DICTIONARY, FUNCTION_TYPE, OPERATION, read_whole
 
 
 def _raw(p: ParserState, v: list[Any], start: int, end: int) -> Raw:
@@ -179,8 +178,7 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
     for state, goto in enumerate(found.gotos):
         if expression in goto and not any(isinstance(key, str) and is_word(key) for key in found.actions[state]):
             memos.setdefault(state, []).append((SUM.match, SUMS, goto[expression]))
-    wholes = dict.fromkeys(_before_operations(found), OPERATION.match)
-    return Program(found.actions, found.gotos, reductions, memos, found.starts, found, wholes, read_whole)
+    return Program(found.actions, found.gotos, reductions, memos, found.starts, found, frozenset(_before_operations(found)))
 
 
 def _before_operations(found: Tables) -> Iterator[int]:

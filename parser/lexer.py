@@ -53,6 +53,9 @@ USER_WORDS = {
 
 STRING_PATTERN = r'"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+"'
 SUFFIX_PATTERN = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
+# of most dictionaries and function types, on one line
+DICTIONARY = r"\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}"
+FUNCTION_TYPE = r"\((?:[^\n\r/l{}]++|l(?!oc\()|/(?!/)|\{[^{}\n]*+\})*+(?<![ \t])"
 # `#d.x<...>` whose body nests nothing, the common case; other bodies are completed by `raw_end`.
 _FLAT_BODY = r"(?:<[^<>\[\](){}\"\-\x00]*+>)?"
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from bpir import dialects
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, OperationDeclaration, Raw
@@ -82,7 +80,6 @@ UPSTREAM = frozenset(
 """Dialects that `mlir-opt` registers and that know their operations, types or attributes: see `parser/upstream.py`."""
 
 
-@attrs.frozen(eq=False)
 class UnknownType(Type):
     """The type of a value that was used in a custom form before its definition."""
 
@@ -116,6 +113,7 @@ class ParserState:
         self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
         self.late: list[Operation] = []  # whose result types follow where the whole text has been read
+        self.has_generic = '"(' in source.text  # whether an operation in generic form may be in it
         self.whole: WholeReader | None = None  # made when the first whole operation is found
         self._bodies: dict[tuple[str, str], Any] = {}
 

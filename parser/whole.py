@@ -13,14 +13,11 @@ from bpir.ir.attributes import Attribute, DictAttr, FunctionType, UnitAttr, dict
 from bpir.ir.diagnostic import DiagnosticError, Span
 from bpir.ir.operation import Operation, Value
 from bpir.parser.engine import run
-from bpir.parser.lexer import SPACE, STRING_PATTERN, SUFFIX_PATTERN
+from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, SPACE, STRING_PATTERN, SUFFIX_PATTERN
 from bpir.parser.operation_actions import plain_operation
 from bpir.parser.state import ParserState
 
 MEMO_SIZE = 100_000
-
-DICTIONARY = r"\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}"
-FUNCTION_TYPE = r"\((?:[^\n\r/l{}]++|l(?!oc\()|/(?!/)|\{[^{}\n]*+\})*+(?<![ \t])"
 
 _SPACE = SPACE.pattern
 _NAMES = rf"%{SUFFIX_PATTERN}(?:, %{SUFFIX_PATTERN})*+"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin
 
-import attrs
-
 from bpir.dialects.levels import ModuleIR
 from bpir.ir.diagnostic import Diagnostic, Span
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record, evolved
 
 if TYPE_CHECKING:
     from bpir.passes.context import PassContext
@@ -27,11 +26,8 @@ expression  `Expr`
 numbers     `dict[str, int]`: not one option but all `NAME=INTEGER` that no other field takes; empty if there are none
 """
 
-_KEY = "bpir.option"
 
-
-@attrs.frozen
-class Option:
+class Option(metaclass=Record):
     """What is known of one option: its name, its meaning, and how its value is spelled."""
 
     name: str
@@ -48,20 +44,20 @@ class Option:
         return f"{self.name}={'|'.join(self.choices) or value}"
 
 
-def option(help: str, kind: Kind = "word", choices: Sequence[str] = (), name: str | None = None) -> Any:
+def option(help: str, kind: Kind = "word", choices: Sequence[str] = (), name: str = "") -> Any:
     """A field of a pass that is one of its options; `name` is the option's, where it is not the field's."""
-    metadata = {_KEY: (help, kind, tuple(choices))}
-    if kind == "numbers":
-        return attrs.field(factory=dict, kw_only=True, metadata=metadata)
-    return attrs.field(default=None, kw_only=True, alias=name, metadata=metadata)
+    return Option(name, help, kind, tuple(choices))
 
 
-@attrs.define(eq=False)
 class Pass:
     """What a user can name in a pipeline: a derivation from one level to the next, or a transformation that keeps the level.
 
-    A subclass is an attrs class; its fields are made by `option`, and its docstring is what users read of it. It is a subclass of
+    The fields of a subclass that are made by `option` are its options, and its docstring is what users read of it. It is a subclass of
     `DerivationPass` or of `TransformationPass`.
+
+    Args:
+        spans: where each given option was written, for diagnostics about its value.
+        given: the options by name; a field is None (a dictionary of numbers empty) where its option is not given.
     """
 
     name: ClassVar[str] = ""
@@ -69,8 +65,24 @@ class Pass:
     target: ClassVar[str] = ""  # the level that it writes; "" if it keeps the level
     reads: ClassVar[tuple[str, ...]] = ()  # the bindings that it may read: `workload`, `strategy`, `target`, `deployment`
 
-    spans: Mapping[str, Span] = attrs.field(factory=dict, kw_only=True, repr=False)
-    """Where each given option was written, for diagnostics about its value."""
+    fields: ClassVar[Mapping[str, Option]] = {}
+    """The options by the field that holds each, in the order in which the class says them."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__attrs_attrs__" in cls.__dict__:
+            raise TypeError(f"the options of {cls.__name__} are its fields; attrs has nothing to add")
+        own = {field: value for field, value in cls.__dict__.items() if isinstance(value, Option)}
+        cls.fields = {**cls.fields, **{field: evolved(value, name=value.name or field) for field, value in own.items()}}
+        for field in own:
+            setattr(cls, field, None)
+
+    def __init__(self, *, spans: Mapping[str, Span] | None = None, **given: Any) -> None:
+        self.spans: Mapping[str, Span] = spans or {}
+        for field, described in self.fields.items():
+            setattr(self, field, given.pop(described.name, {} if described.kind == "numbers" else None))
+        if given:
+            raise TypeError(f"{type(self).__name__} has no option {', '.join(given)}")
 
     def derived(self, module: Operation, context: PassContext) -> Operation:
         """The module that `run` makes."""
@@ -137,8 +149,4 @@ class TransformationPass(Pass):
 
 def options(cls: type[Pass]) -> dict[str, Option]:
     """The options of a pass by name, in the order of its fields."""
-    found = {}
-    for field in attrs.fields(cls):
-        if _KEY in field.metadata:
-            found[field.alias] = Option(field.alias, *field.metadata[_KEY])
-    return found
+    return {described.name: described for described in cls.fields.values()}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.passes.binding import BindTargetPass
 
 
-@attrs.define(eq=False)
 class BindReferenceQueueTargetPass(BindTargetPass):
     r"""Binds a plan to a queue machine: commands on a compute, a collective, a transfer and a host queue, buffers at aligned offsets.
 

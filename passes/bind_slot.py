@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.passes.binding import BindTargetPass
 
 
-@attrs.define(eq=False)
 class BindReferenceSlotTargetPass(BindTargetPass):
     r"""Binds a plan to a slot machine: a cycle and a slot for each command, a route for each transfer, buffers at aligned offsets.
 

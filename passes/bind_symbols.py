@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
-
 from bpir.dialects.bind import Strategy, as_expr
 from bpir.dialects.bp import Bind, Symbols, bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
@@ -19,7 +17,6 @@ from bpir.passes.rewriting import rewrite_module
 from bpir.verifiers.levels import level_of
 
 
-@attrs.define(eq=False)
 class BindSymbolsPass(TransformationPass):
     """Gives symbols numbers: `bind-symbols{B=1 S=2048}`, and those that the file binds already.
 

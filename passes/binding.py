@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-import attrs
-
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import Deployment, Target, as_expr
 from bpir.dialects.bp import Assume, ExprAttr, product, relations_attribute
@@ -36,7 +34,6 @@ from bpir.passes.distribution import new_module
 from bpir.passes.inputs import Binding, inputs_of
 
 
-@attrs.define(eq=False)
 class BindTargetPass(DerivationPass[PortablePlanIR, ConcretePlanIR]):
     r"""Binds a plan to the target that the file names, of whatever kind: commands, buffers with offsets, what the target's dialect adds.
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import attrs
-
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Span, note
 from bpir.ir.dialect import is_input
 from bpir.ir.operation import Operation, top_level
+from bpir.ir.records import evolved
 from bpir.passes.base import Pass
 
 _WORD = re.compile(r"\w+", re.ASCII)
@@ -43,7 +42,7 @@ def _blamed(diagnostic: Diagnostic, current: Pass, inputs: set[Span | None]) -> 
     notes = [note(f"option '{name}' is {_text(span)} here", span) for name, span in named.items()]
     if movable and named:
         name, span = next(iter(named.items()))
-        diagnostic = attrs.evolve(diagnostic, span=span, message=f"with option '{name}', {diagnostic.message}")
+        diagnostic = evolved(diagnostic, span=span, message=f"with option '{name}', {diagnostic.message}")
         notes = notes[1:]
     return diagnostic.with_notes(*notes)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ModelIR
 from bpir.dialects.model.base import has_effect
@@ -13,7 +11,6 @@ from bpir.passes.context import PassContext
 from bpir.passes.rewriting import rewrite_module
 
 
-@attrs.define(eq=False)
 class CanonicalizePass(TransformationPass):
     """Rewrites expressions by the declared relations (`h*d` becomes `H` where `H = h*d`), and drops model operations nobody uses.
 

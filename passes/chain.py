@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar, cast, overload
 
-import attrs
-
 from bpir.dialects.levels import ModuleIR
+from bpir.ir.records import Record
 from bpir.passes.base import DerivationPass, Pass, TransformationPass
 
 _S = TypeVar("_S", bound=ModuleIR)
@@ -19,8 +18,7 @@ _T = TypeVar("_T", bound=ModuleIR)
 _U = TypeVar("_U", bound=ModuleIR)
 
 
-@attrs.frozen
-class Chain(Generic[_S, _T]):
+class Chain(Generic[_S, _T], metaclass=Record):
     """Passes that lead from the level `_S` to the level `_T`.
 
     Attributes:

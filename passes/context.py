@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.dialects import bind
 from bpir.dialects.bind import DEPLOYMENT, STRATEGY, TARGET, WORKLOAD, Field, field_attribute
 from bpir.dialects.levels import ModuleIR
@@ -14,6 +12,7 @@ from bpir.ir.attributes import Attribute, StringAttr, dictionary
 from bpir.ir.diagnostic import Diagnostic, Span, fail, note, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record
 from bpir.passes.base import Pass
 from bpir.passes.inputs import Binding
 from bpir.verifiers.levels import place_of
@@ -29,8 +28,7 @@ _EXAMPLES = {
 }
 
 
-@attrs.define(eq=False)
-class PassContext:
+class PassContext(metaclass=Record):
     """What a pass reads besides its module.
 
     A pass may read the bindings that it names (`Pass.reads`) and no other. A missing one is a diagnostic, never a default taken from

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, count
 
-import attrs
-
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import CAUSAL
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
@@ -37,7 +35,6 @@ from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
 from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
-@attrs.define(eq=False)
 class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTaskIR]):
     """Distributes one inference phase of a block over the ranks of tensor parallelism.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import CAUSAL, RECOMPUTE, as_expr, as_word
 from bpir.dialects.bp import symbol_table
@@ -32,7 +30,6 @@ from bpir.passes.training_tasks import Tasks
 from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
 
 
-@attrs.define(eq=False)
 class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskIR]):
     r"""Distributes the training of a block over the ranks of tensor parallelism: forward, what is repeated, backward, reduction of the
     gradients of weights, optimizer.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.bp import Assume, SymbolTable, product, relations_attribute
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.expression import ONE, Expr, constant, symbol
@@ -14,7 +12,6 @@ from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer, Verdict
 
 
-@attrs.define
 class Assumptions:
     """What a derivation took for granted: recorded in the result, checked when the numbers are bound.
 
@@ -24,8 +21,9 @@ class Assumptions:
     `8 | h`).
     """
 
-    table: SymbolTable
-    recorded: list[Relation] = attrs.field(factory=list)
+    def __init__(self, table: SymbolTable) -> None:
+        self.table = table
+        self.recorded: list[Relation] = []
 
     def require_divides(self, divisor: Expr, axis: Expr, span: Span | None) -> None:
         relation = Relation("divides", divisor, axis)

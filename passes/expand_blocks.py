@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.model.macro import expand
 from bpir.ir.operation import Operation, clone
 from bpir.passes.base import TransformationPass
 from bpir.passes.context import PassContext
 
 
-@attrs.define(eq=False)
 class ExpandBlocksPass(TransformationPass):
     """Replaces each `model.transformer_block` by the operations that it stands for; distribution does so by itself."""
 

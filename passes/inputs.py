@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
-
 from bpir.dialects import bind
 from bpir.dialects.bind import as_expr
 from bpir.ir.attributes import Attribute, SymbolRefAttr
@@ -13,10 +11,10 @@ from bpir.ir.diagnostic import fail
 from bpir.ir.dialect import is_input
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level
+from bpir.ir.records import Record
 
 
-@attrs.frozen
-class Binding:
+class Binding(metaclass=Record):
     """One chosen binding: its symbol, its fields with the pass's options over them, and the operation as the result holds it."""
 
     name: str

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.levels import ModuleIR
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note
 from bpir.ir.effort import PER_OPERATION, allow
@@ -19,7 +17,6 @@ from bpir.verifiers.exhaustion import placed
 from bpir.verifiers.levels import level_of, place_of
 
 
-@attrs.define
 class PassManager:
     """An ordered list of passes, and how to run them.
 
@@ -31,13 +28,17 @@ class PassManager:
         observers: see passes begin and end, and warnings; errors are raised.
     """
 
-    passes: Sequence[Pass]
-    render: Callable[[Operation], str]
-    verify_each: bool = True
-    replay: bool = False
-    observers: Sequence[Observer] = ()
-    reached: tuple[int, Operation] | None = attrs.field(default=None, init=False)
-    """The index of the pass that is running, or failed, and the module that it was given."""
+    def __init__(
+        self,
+        passes: Sequence[Pass],
+        render: Callable[[Operation], str],
+        verify_each: bool = True,
+        replay: bool = False,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.passes, self.render, self.verify_each, self.replay, self.observers = passes, render, verify_each, replay, observers
+        self.reached: tuple[int, Operation] | None = None
+        """The index of the pass that is running, or failed, and the module that it was given."""
 
     def run(self, module: Operation) -> Operation:
         """The module after all passes.

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-import attrs
-
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation
 from bpir.passes.base import Pass
@@ -34,22 +32,26 @@ class Observer:
         """A warning, or a remark, of a pass or a verifier."""
 
 
-@attrs.define
 class Dumps(Observer):
     """Prints intermediate modules to standard error.
 
-    Attributes:
+    Args:
         render: the text of a module.
         before, after: the names of passes.
         after_change: after every pass (or those of `after`) that changed the module.
     """
 
-    render: Callable[[Operation], str]
-    before_names: frozenset[str] = attrs.field(default=frozenset(), alias="before")
-    after_names: frozenset[str] = attrs.field(default=frozenset(), alias="after")
-    before_all: bool = False
-    after_all: bool = False
-    after_change: bool = False
+    def __init__(
+        self,
+        render: Callable[[Operation], str],
+        before: frozenset[str] = frozenset(),
+        after: frozenset[str] = frozenset(),
+        before_all: bool = False,
+        after_all: bool = False,
+        after_change: bool = False,
+    ) -> None:
+        self.render, self.before_names, self.after_names = render, before, after
+        self.before_all, self.after_all, self.after_change = before_all, after_all, after_change
 
     def before(self, current: Pass, module: Operation) -> None:
         if self.before_all or current.name in self.before_names:
@@ -67,11 +69,11 @@ class Dumps(Observer):
         sys.stderr.write(f"// -----// IR Dump {when} {current.name} //----- //\n{text.rstrip()}\n\n")
 
 
-@attrs.define
 class Reporting(Observer):
     """Hands every warning on."""
 
-    receive: Callable[[Diagnostic], None]
+    def __init__(self, receive: Callable[[Diagnostic], None]) -> None:
+        self.receive = receive
 
     def warned(self, diagnostic: Diagnostic) -> None:
         self.receive(diagnostic)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
@@ -13,12 +11,12 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Record
 from bpir.ir.relations import Relation
 from bpir.passes.placement import lone_symbol
 
 
-@attrs.frozen
-class Phase:
+class Phase(metaclass=Record):
     """One inference phase of one block.
 
     Attributes:

@@ -13,10 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from bpir import passes
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
+from bpir.ir.records import Record
 from bpir.passes.base import Option, Pass, options
 
 COMMAND_LINE = "<command line>"
@@ -30,8 +29,7 @@ _WRAPPER = re.compile(r"[ \t\r\n]*builtin\.module[ \t\r\n]*\(")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-@attrs.frozen(eq=False)
-class _Word:
+class _Word(metaclass=Record):
     """A piece of the text with its place; `value` is without quotes."""
 
     value: str

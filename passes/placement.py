@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Group, Placement, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
@@ -19,6 +17,7 @@ from bpir.dialects.model.factors import Factors
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record
 
 TENSOR = "tensor"
 """The mesh axis of tensor parallelism."""
@@ -54,8 +53,7 @@ def placement(axes: Sequence[str], span: Span | None, between: Sequence[str] = (
     return [Placement.build(properties={"groups": groups_attribute(groups)}, span=span)] if groups else []
 
 
-@attrs.frozen(eq=False)
-class _Sizes:
+class _Sizes(metaclass=Record):
     """An operation: its dimension factors, the symbols that are the size of each, and the factors with a size that no symbol names."""
 
     factors: Factors

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
-
 from bpir.dialects import plan as plan
 from bpir.dialects.bind import as_word
 from bpir.dialects.dist.memory import local_bytes
@@ -23,7 +21,6 @@ from bpir.passes.planning import Planning
 from bpir.passes.workspace import workspace_bytes
 
 
-@attrs.define(eq=False)
 class PlanTransformerInferencePass(DerivationPass[DistributedTaskIR, PortablePlanIR]):
     r"""Plans the tasks of one rank: what they require, and the buffers that they need.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.network import callees, calls, times_of
@@ -14,6 +12,7 @@ from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAtt
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Interned
 from bpir.passes.plan_space import symbols
 from bpir.passes.planning import Planning
 
@@ -32,8 +31,7 @@ def runs(found: Iterable[Operation]) -> dict[str, Expr]:
     return {name: count for name, count in counted.items() if name not in once}
 
 
-@attrs.frozen
-class Source:
+class Source(metaclass=Interned):
     """Where a value of a network comes from: a section, and the buffer that it is in. Both are empty for what the whole plan is given.
 
     Attributes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-import attrs
-
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.dist.tasks import Block, Task
@@ -23,7 +21,6 @@ REPEATED = ("constant", "state", "optimizer")
 """The roles of buffers that each repetition of a block has for itself."""
 
 
-@attrs.define
 class Buffer:
     """A buffer while it is planned: the tasks that write and read it come as they are found.
 
@@ -31,15 +28,19 @@ class Buffer:
         times: how often there is one; None: once, whatever the network says.
     """
 
-    name: str
-    role: str
-    storage: str
-    size: Expr
-    source: str = ""
-    times: Expr | None = None
-    span: Span | None = None
-    producers: dict[str, int] = attrs.field(factory=dict)
-    consumers: dict[str, int] = attrs.field(factory=dict)
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        storage: str,
+        size: Expr,
+        source: str = "",
+        times: Expr | None = None,
+        span: Span | None = None,
+    ) -> None:
+        self.name, self.role, self.storage, self.size, self.source, self.times, self.span = name, role, storage, size, source, times, span
+        self.producers: dict[str, int] = {}
+        self.consumers: dict[str, int] = {}
 
     def operation(self) -> Operation:
         used = [*self.producers.values(), *self.consumers.values()] or [0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects import plan as plan
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
@@ -18,7 +16,6 @@ from bpir.passes.plan_space import Space
 from bpir.passes.planning import Planning
 
 
-@attrs.define(eq=False)
 class PlanTransformerTrainingPass(DerivationPass[DistributedTaskIR, PortablePlanIR]):
     r"""Plans the tasks of one rank's training: what they require, and a buffer for every value, weight and optimizer state.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, feature_dims
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Record
 from bpir.passes.placement import TENSOR, lone_symbol
 
 
@@ -21,8 +20,7 @@ def sharded(type: TensorType, axes: tuple[str, ...], mesh_axis: str) -> TensorTy
     return TensorType(type.dims, tuple(marks), type.element, type.unreduced)
 
 
-@attrs.frozen
-class Regions:
+class Regions(metaclass=Record):
     """Where the values of a block live: inside a tensor-parallel region sharded at a tensor-parallel axis, outside whole, or sharded at the
     token axis under sequence parallelism (Korthikanti et al. 2022, section 4.2.2).
 

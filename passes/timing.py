@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-import attrs
-
 from bpir.passes.observers import Observer
 
 _RULE = "===-------------------------------------------------------------------------==="
 
 
-@attrs.define
 class Timing(Observer):
     """Adds up the wall time of named sections; sections do not nest."""
 
-    start: float = attrs.field(factory=perf_counter)
-    seconds: dict[str, float] = attrs.field(factory=dict)
+    def __init__(self) -> None:
+        self.start = perf_counter()
+        self.seconds: dict[str, float] = {}
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
+from bpir.ir.records import Interned
 from bpir.passes.training_graph import Flow, Graph, Layer
 
 
-@attrs.frozen
-class Attention:
+class Attention(metaclass=Interned):
     """The attention of a block, fused or written by hand: a softmax between two batched products, with operations element by element only.
 
     Attributes:

@@ -5,18 +5,16 @@ A strategy of several ranks that shards nothing of a block for that reason is an
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.bp import SymbolTable, TensorType, shape_text
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.diagnostic import Diagnostic, fail, note, warning
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record
 from bpir.passes.placement import lone_symbol
 
 
-@attrs.frozen
-class _Unnamed:
+class _Unnamed(metaclass=Record):
     """A weight of an operation that stays whole, and the axis that a symbol would let the strategy shard."""
 
     operation: Operation

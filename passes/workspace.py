@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import Block, Task, local
 from bpir.dialects.model.base import feature_dims
@@ -17,15 +15,16 @@ Places = tuple[int, int]
 """The first and the last place at which a task may run: its own, or those of the tasks that it may run at once with."""
 
 
-@attrs.define(eq=False)
 class _Slot:
-    """Memory for one value at a time: a result that is written over an operand takes over the slot of the operand."""
+    """Memory for one value at a time: a result that is written over an operand takes over the slot of the operand.
 
-    size: Expr
-    first: int
-    last: int
-    projected: bool = False
-    """Whether it begins as a result of a projection that is not of the width of the residual stream."""
+    Attributes:
+        first, last: the places between which it is alive.
+        projected: whether it begins as a result of a projection that is not of the width of the residual stream.
+    """
+
+    def __init__(self, size: Expr, first: int, last: int, projected: bool = False) -> None:
+        self.size, self.first, self.last, self.projected = size, first, last, projected
 
 
 def workspace_bytes(
@@ -55,7 +54,7 @@ def workspace_bytes(
     bounds = [width + candidate for candidate in room] or [width]
     open_peaks: list[Expr] = []
     for peak in dict.fromkeys(_alive(slots, len(tasks))):
-        if not any(facts.at_least(bound, peak).proved for bound in (*bounds, *open_peaks)):
+        if not facts.some_at_least((*bounds, *open_peaks), peak):
             open_peaks.append(peak)
     return maximum(width + maximum(*room) if room else width, *open_peaks)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
 from corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
 from corruption_general import symbols_of
 from raw import symbol_of
@@ -15,6 +14,7 @@ from bpir.ir.attributes import ArrayAttr, DictAttr, StringAttr, SymbolRefAttr, d
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import constant
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import evolved
 
 COLLECTIVES = ("dist.all_reduce", "dist.reduce_scatter")
 
@@ -38,7 +38,7 @@ def placements(operations: list[Operation]) -> Found:
         for place, group in enumerate(groups):
             before, after = groups[:place], groups[place + 1 :]
             for axis in group.axes:
-                left = attrs.evolve(group, axes=tuple(a for a in group.axes if a != axis))
+                left = evolved(group, axes=tuple(a for a in group.axes if a != axis))
                 kept = [left] if left.axes else []
                 where = f"{axis} on {group.mesh_axis}"
                 yield Corruption("placement: axis dropped", where, said([*before, *kept, *after]))
@@ -50,7 +50,7 @@ def placements(operations: list[Operation]) -> Found:
                     yield Corruption(f"placement: {what}", where, said([*before, *kept, alone, *after]))
             for axis in names:
                 if axis not in placed:
-                    more = attrs.evolve(group, axes=(*group.axes, axis))
+                    more = evolved(group, axes=(*group.axes, axis))
                     yield Corruption("placement: axis added", f"{axis} on {group.mesh_axis}", said([*before, more, *after]))
             yield Corruption("placement: group dropped", group.mesh_axis, said([*before, *after]))
             yield Corruption("placement: group twice", group.mesh_axis, said([*groups, group]))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-import attrs
-
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.expression import Expr
@@ -35,7 +33,6 @@ def marked(module: Operation, text: str) -> Operation:
     return copy
 
 
-@attrs.define(eq=False)
 class Mark(TransformationPass):
     """Marks every operation.
 
@@ -49,7 +46,6 @@ class Mark(TransformationPass):
         return marked(module, self.text or "x")
 
 
-@attrs.define(eq=False)
 class AllOptions(TransformationPass):
     """Has an option of each kind."""
 
@@ -64,7 +60,6 @@ class AllOptions(TransformationPass):
         return clone(module)
 
 
-@attrs.define(eq=False)
 class Numbers(TransformationPass):
     """Takes numbers for names."""
 
@@ -75,7 +70,6 @@ class Numbers(TransformationPass):
         return clone(module)
 
 
-@attrs.define(eq=False)
 class NeedsModel(Mark):
     """Reads the model level."""
 
@@ -84,7 +78,6 @@ class NeedsModel(Mark):
     target: ClassVar[str] = "dist"
 
 
-@attrs.define(eq=False)
 class FailsGate(Mark):
     """Never passes its gate."""
 
@@ -94,7 +87,6 @@ class FailsGate(Mark):
         return [error("work differs", target.body[0].span)]
 
 
-@attrs.define(eq=False)
 class Impure(TransformationPass):
     """Changes its input."""
 
@@ -105,7 +97,6 @@ class Impure(TransformationPass):
         return clone(module)
 
 
-@attrs.define(eq=False)
 class Random(TransformationPass):
     """Answers differently every time."""
 
@@ -116,7 +107,6 @@ class Random(TransformationPass):
         return marked(module, str(next(self.counter)))
 
 
-@attrs.define(eq=False)
 class MakesBrokenModule(TransformationPass):
     """Uses a value before its definition."""
 
@@ -129,7 +119,6 @@ class MakesBrokenModule(TransformationPass):
         return copy
 
 
-@attrs.define(eq=False)
 class Crashes(TransformationPass):
     """Raises what no pass should raise."""
 

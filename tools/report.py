@@ -8,6 +8,7 @@ import attrs
 
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.expression_error import ExpressionError
+from bpir.ir.records import fields
 
 Fact = Expr | bool
 
@@ -221,13 +222,13 @@ class Report:
 
 def vector(work: Work) -> dict[str, Expr]:
     """The components of the work by name."""
-    return {a.name: getattr(work, a.name) for a in attrs.fields(Work)}
+    return {name: getattr(work, name) for name in fields(Work)}
 
 
 def summed(works: Iterable[Work]) -> Work:
     """The sum of work vectors."""
     rows = [vector(work) for work in works]
-    return Work(**{a.name: total(row[a.name] for row in rows) for a in attrs.fields(Work)})
+    return Work(**{name: total(row[name] for row in rows) for name in fields(Work)})
 
 
 def by_section(report: Report) -> dict[str, list[Work]]:

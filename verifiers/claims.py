@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-
-import attrs
+from typing import TYPE_CHECKING
 
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Interned, Record
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.relations_smallest import Witness
 from bpir.ir.verdict import Verdict
+
+if TYPE_CHECKING:
+    from bpir.ir.relations_smallest import Witness
 
 SIGNS = ("=", ">=", ">", "|")
 """Equal, at least, greater, divides: what a claim says of its left and its right side."""
 
 
-@attrs.frozen
-class Statement:
+class Statement(metaclass=Interned):
     """Two expressions and the sign between them; `1 | x` says that x is whole."""
 
     left: Expr
-    sign: str = attrs.field(validator=attrs.validators.in_(SIGNS))
+    sign: str
     right: Expr
 
     def decide(self, facts: Facts) -> Verdict:
@@ -54,8 +55,7 @@ class Statement:
         return f"{self.left.text} {self.sign} {self.right.text}"
 
 
-@attrs.frozen(eq=False)
-class Claim:
+class Claim(metaclass=Record):
     """A statement that a rule makes of an operation, and what was decided of it."""
 
     rule: str
@@ -69,8 +69,7 @@ Fact = Relation | tuple[str, int]
 """A relation, or a symbol and the number that it is bound to."""
 
 
-@attrs.frozen
-class Proof:
+class Proof(metaclass=Interned):
     """How a statement is proved: by which method, and under which facts."""
 
     method: str

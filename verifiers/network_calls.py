@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from bpir.dialects.dist.network import Network
 from bpir.dialects.dist.tasks import Block
 from bpir.dialects.network import blocks, callees, calls, name_of, networks, times_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Interned
 from bpir.verifiers.rules import Findings
 
 
-@attrs.frozen
-class Rules:
+class Rules(metaclass=Interned):
     """Under which labels the rules of networks are raised."""
 
     calls: str

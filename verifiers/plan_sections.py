@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import PortablePlanIR
@@ -54,17 +52,25 @@ class Lineage:
         return (block.symbol if task.owner == task.layer else self._layers.get(task.owner, block.symbol)), task.owner
 
 
-@attrs.define(eq=False)
 class _Expected:
-    """A section that the plan must have: `after` are others, by their place in the list."""
+    """A section that the plan must have: `after` are others, by their place in the list.
 
-    block: dist.Block
-    place: Operation
-    times: Expr = ONE
-    after: tuple[int, ...] = ()
-    takes: tuple[Flow, ...] = ()
-    implied: bool = True  # that one value goes to one argument says as much as `takes`
-    carries: tuple[Flow, ...] = ()
+    Attributes:
+        implied: that one value goes to one argument says as much as `takes`.
+    """
+
+    def __init__(
+        self,
+        block: dist.Block,
+        place: Operation,
+        times: Expr = ONE,
+        after: tuple[int, ...] = (),
+        takes: tuple[Flow, ...] = (),
+        implied: bool = True,
+        carries: tuple[Flow, ...] = (),
+    ) -> None:
+        self.block, self.place, self.times, self.after = block, place, times, after
+        self.takes, self.implied, self.carries = takes, implied, carries
 
 
 _Given = tuple[int, str, bool]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.declaration import Place, looked_at
 from bpir.ir.diagnostic import Diagnostic, error, note
@@ -47,20 +45,21 @@ def parts(size: Expr) -> list[Expr]:
     return found if not left else [size]
 
 
-@attrs.define
 class Findings:
-    """Collects the violations of labelled rules; and every claim that they make, if `claims` is a list."""
+    """Collects the violations of labelled rules; and every claim that they make, if `claims` is a list.
 
-    prefix: str
-    facts: Facts
-    claims: list[Claim] | None = None
-    diagnostics: list[Diagnostic] = attrs.field(factory=list)
-    unstated: list[tuple[str, Diagnostic]] = attrs.field(factory=list)
-    """Of the violations those that are no claim about expressions, with their rules."""
-    overridden: list[str] = attrs.field(factory=list)
-    """The fields of bindings under which the target was made, and which the source does not say: `context = 7`."""
-    natural: dict[Expr, tuple[Verdict, Verdict]] = attrs.field(factory=dict)
-    """What was decided of work, whether it is whole and whether it is not negative: layers repeat."""
+    Attributes:
+        unstated: of the violations those that are no claim about expressions, with their rules.
+        overridden: the fields of bindings under which the target was made, and which the source does not say: `context = 7`.
+        natural: what was decided of work, whether it is whole and whether it is not negative: layers repeat.
+    """
+
+    def __init__(self, prefix: str, facts: Facts, claims: list[Claim] | None = None) -> None:
+        self.prefix, self.facts, self.claims = prefix, facts, claims
+        self.diagnostics: list[Diagnostic] = []
+        self.unstated: list[tuple[str, Diagnostic]] = []
+        self.overridden: list[str] = []
+        self.natural: dict[Expr, tuple[Verdict, Verdict]] = {}
 
     @property
     def listening(self) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-import attrs
-
 from bpir.dialects.sections import Section
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note, suggestion
 from bpir.ir.expression import ONE, Expr, total
+from bpir.ir.records import Interned
 from bpir.verifiers.rules import Findings
 
 
@@ -24,8 +23,7 @@ class User(Protocol):
     def writes(self) -> tuple[str, ...]: ...
 
 
-@attrs.frozen
-class Rules:
+class Rules(metaclass=Interned):
     """Under which labels the rules of sections are raised."""
 
     extents: str

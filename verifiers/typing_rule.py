@@ -12,22 +12,21 @@ and the sums of gradients; nothing here knows them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-
-import attrs
+from types import MappingProxyType
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of, settings_of
 from bpir.dialects.model.factors import Factors, Tensor
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record
 
 
 class Untypable(Exception):
     """No typing exists: a mesh axis would split two factors of one operation, or one that it needs whole."""
 
 
-@attrs.frozen
-class Placed:
+class Placed(metaclass=Record):
     """Which axes of a model lie on which mesh axes.
 
     Attributes:
@@ -36,7 +35,7 @@ class Placed:
     """
 
     axes: Mapping[str, str]
-    between: Mapping[str, str] = attrs.field(factory=dict)
+    between: Mapping[str, str] = MappingProxyType({})
 
 
 def symbol_name(dim: Expr) -> str | None:
@@ -67,8 +66,7 @@ Split = Mapping[str, str]
 """The factor that each mesh axis splits."""
 
 
-@attrs.frozen
-class Typing:
+class Typing(metaclass=Record):
     """How the tensors of one operation lie on the mesh.
 
     Attributes:

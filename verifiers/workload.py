@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
-
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Record
 from bpir.ir.relations import Relation
 from bpir.verifiers.typing_rule import symbol_name, weight_symbols
 
@@ -27,8 +26,7 @@ class UnreadableWorkload(Exception):
     """The workload can't be that of the block; the text says why."""
 
 
-@attrs.frozen
-class Phase:
+class Phase(metaclass=Record):
     """One inference phase of a block, as the workload says it.
 
     Attributes:

@@ -8,8 +8,6 @@ from functools import cache
 from operator import attrgetter
 from typing import Self
 
-import attrs
-
 from bpir.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -22,6 +20,7 @@ from bpir.ir.attributes import (
     UnitAttr,
 )
 from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.records import fields
 from bpir.ir.relations import Relation
 
 Rewriting = Callable[[Expr], Expr]
@@ -48,7 +47,6 @@ class Symbolic(Attribute):
         return (f"#{self.mnemonic}<{self.body_text()}>",)
 
 
-@attrs.frozen(eq=False)
 class ExprAttr(Symbolic):
     """`#bp.expr<2*h*d>`: one exact expression of positive integer symbols."""
 
@@ -76,7 +74,7 @@ class Vector(Symbolic):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The names of the components, in order."""
-        return _names(cls)
+        return fields(cls)
 
     @classmethod
     def zero(cls) -> Self:
@@ -102,16 +100,10 @@ class Vector(Symbolic):
 
 
 @cache
-def _names(cls: type[Vector]) -> tuple[str, ...]:
-    return tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
-
-
-@cache
 def _getter(cls: type[Vector]) -> Callable[[Vector], tuple[Expr, ...]]:
-    return attrgetter(*_names(cls))
+    return attrgetter(*fields(cls))
 
 
-@attrs.frozen(eq=False)
 class Work(Vector):
     """`#bp.work<ops = ..., read = ..., write = ..., msg = ...>`: exact work of one task on one rank.
 
@@ -133,7 +125,6 @@ def work(ops: Expr = ZERO, read: Expr = ZERO, write: Expr = ZERO, msg: Expr = ZE
     return Work(ops, read, write, msg)
 
 
-@attrs.frozen(eq=False)
 class RelationAttr(Symbolic):
     """`#bp.relation<divides t, h>`, `<equal H, h*d>`, `<greater t, 1>`"""
 
@@ -161,7 +152,6 @@ ELEMENT = re.compile(r"bf16|tf32|f(?:16|32|64|80|128)|f8E\d+M\d+\w*|[su]?i[1-9]\
 """The types of elements that are known by their names."""
 
 
-@attrs.frozen(eq=False)
 class TensorType(Type, Symbolic):
     """`!bp.tensor<B x S@tensor x H, e, unreduced={tensor}>`: a tensor with symbolic dimensions.
 

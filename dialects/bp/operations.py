@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
-
 from bpir.dialects.bp.attributes import ELEMENT, IDENTIFIER, RelationAttr
 from bpir.ir.attributes import (
     I64,
@@ -33,7 +31,6 @@ from bpir.ir.relations import Relation
 from bpir.ir.syntax import Clause, Property, strings
 
 
-@attrs.frozen(eq=False)
 class Relations(Property[tuple[Relation, ...]]):
     """`H = h * d, t | h, t > 1`: an array of relations."""
 
@@ -50,7 +47,6 @@ class Relations(Property[tuple[Relation, ...]]):
         yield ", ".join(v.relation.text for v in wanted_items(attribute, RelationAttr))
 
 
-@attrs.frozen(eq=False)
 class Names(Property[tuple[str, ...]]):
     """`B, S, H`: an array of symbol names."""
 
@@ -69,7 +65,6 @@ class Names(Property[tuple[str, ...]]):
         yield ", ".join(v.value for v in wanted_items(attribute, StringAttr))
 
 
-@attrs.frozen(eq=False)
 class Bindings(Property[dict[str, int]]):
     """`H = 12288, F = 49152`: names with positive integers."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from bpir.dialects.bp.attributes import ExprAttr
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Fragment, Piece, wanted
@@ -14,7 +12,6 @@ from bpir.ir.parts import alternative
 from bpir.ir.syntax import Property
 
 
-@attrs.frozen(eq=False)
 class Expression(Property[Expr]):
     """An expression in place: `context c`; 0 where it is absent."""
 
@@ -32,7 +29,6 @@ class Expression(Property[Expr]):
         return "" if isinstance(attribute, ExprAttr) else "an expression (#bp.expr<...>)"
 
 
-@attrs.frozen(eq=False)
 class Times(Expression):
     """`L`: how often; once where it is absent."""
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-import attrs
-
 from bpir.dialects.bp.attributes import (
     RelationAttr,
 )
@@ -15,11 +13,11 @@ from bpir.dialects.bp.operations import Assume, Bind, Symbols
 from bpir.ir.attributes import ArrayAttr
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, top_level
+from bpir.ir.records import Record
 from bpir.ir.relations import Facts, Relation
 
 
-@attrs.frozen(eq=False, slots=False)
-class SymbolTable:
+class SymbolTable(metaclass=Record):
     """What the `bp` operations of a module say: the declared names, the relations, the bound numbers."""
 
     names: tuple[str, ...]

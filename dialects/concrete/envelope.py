@@ -124,7 +124,7 @@ class Command(OperationDeclaration):
     symbol = SymbolName()
     kind_of_work = Word("operation")
     source = Text()
-    work = Components(Work, "work", "bp_work_body")
+    work = Components(kind=Work, keyword="work", start="bp_work_body")
     phase = Word()
     after = References()
     matmul = Amount()

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-import attrs
-
 from bpir import dialects
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation
+from bpir.ir.records import Record
 
 
-@attrs.frozen(eq=False)
-class Violation:
+class Violation(metaclass=Record):
     """What breaks a rule of a target: the number of the rule (`R1`), where, what, and notes."""
 
     rule: str
@@ -28,8 +26,7 @@ class Violation:
     notes: tuple[Diagnostic, ...] = ()
 
 
-@attrs.frozen(eq=False)
-class Deviation:
+class Deviation(metaclass=Record):
     """Where a plan is not the canonical construction (None: something is missing), and how."""
 
     operation: Operation | None

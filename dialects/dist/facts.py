@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from collections.abc import Iterable
 
 
@@ -13,7 +11,6 @@ from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment
 from bpir.ir.expression import Expr
 
 
-@attrs.frozen(eq=False)
 class LayerMemory(Vector):
     """`#dist.memory<weight = ..., activation = ..., ...>`: the bytes of one layer on one rank.
 
@@ -31,7 +28,6 @@ class LayerMemory(Vector):
     optimizer: Expr
 
 
-@attrs.frozen(eq=False)
 class Activations(Vector):
     """`#dist.activations<working = ..., stored = ..., checkpoint = ...>`: the bytes of a block's activations on one rank."""
 

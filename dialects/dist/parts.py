@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +18,6 @@ from bpir.ir.syntax import Body, Property, expected_body, strings
 _V = TypeVar("_V", bound=Vector)
 
 
-@attrs.frozen(eq=False)
 class MeshAxes(Property[dict[str, Expr]]):
     """`<["data"=D, "tensor"=t]>`: axis names with sizes, in mesh order; stored as two arrays would be: `[["data", #bp.expr<D>]]`."""
 
@@ -66,7 +63,6 @@ def mesh_entries(attribute: Attribute | None) -> list[tuple[str, Expr]]:
     return found
 
 
-@attrs.frozen(eq=False)
 class CollectiveAxes(Property[tuple[tuple[str, ...], ...]]):
     """`[{}, {"tensor"}, {}]`: per dimension the mesh axes that the collective gathers or scatters."""
 
@@ -90,7 +86,6 @@ class CollectiveAxes(Property[tuple[tuple[str, ...], ...]]):
         yield "[" + ", ".join("{" + ", ".join(map(quoted, strings(v))) + "}" for v in attribute.values) + "]"
 
 
-@attrs.frozen(eq=False)
 class Amount(Body[Expr]):
     """`<2*B*S>`: an exact amount; 0 where it is absent."""
 
@@ -100,14 +95,12 @@ class Amount(Body[Expr]):
         return attribute.expr if isinstance(attribute, ExprAttr) else ZERO
 
 
-@attrs.frozen(eq=False)
-class Components(Property[_V], Generic[_V]):
+class Components(Property[_V], Generic[_V], kw_only=True):
     """`work <ops = ...,` with each further component on a line of its own: readable at any length, never depending on a width."""
 
     kind: type[_V]
     keyword: str
     start: str
-    name: str = ""
     optional: bool = False
 
     def value(self, attribute: Attribute | None) -> _V:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from bpir.ir.records import Interned
 
 from collections.abc import Iterable
 
@@ -13,8 +13,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.syntax import Property, strings
 
 
-@attrs.frozen
-class Group:
+class Group(metaclass=Interned):
     """The axes that lie on one mesh axis.
 
     Attributes:
@@ -46,7 +45,6 @@ def _group(attribute: Attribute) -> Group | None:
     return Group(axes, on.value, "between" in entries) if axes and isinstance(on, StringAttr) and known else None
 
 
-@attrs.frozen(eq=False)
 class Groups(Property[tuple[Group, ...]]):
     """`[h, F -> "tensor"; S -> "tensor" between]`"""
 

@@ -145,7 +145,7 @@ class Task(OperationDeclaration):
     label = Text("task")
     phase = Word()
     source = Text()
-    work = Components(Work, "work", "bp_work_body")
+    work = Components(kind=Work, keyword="work", start="bp_work_body")
     weights = Amount()  # elements, of a compute task
     tied = Text()  # the layer that the weights belong to, where that is another
     matmul = Amount()  # operations that matrix products do, of a compute task
@@ -425,7 +425,7 @@ class MemoryFacts(OperationDeclaration):
     """The memory of one layer: bytes by what they hold; `dropped` says what is not stored until backward, or counted elsewhere."""
 
     layer = Text()
-    facts = Components(LayerMemory, "holds", "dist_memory_body")
+    facts = Components(kind=LayerMemory, keyword="holds", start="dist_memory_body")
     dropped = Words()
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -453,7 +453,7 @@ class ActivationFacts(OperationDeclaration):
     """The activations of a block: the working set, what is stored until backward, and the checkpoint."""
 
     layer = Text()
-    facts = Components(Activations, "holds", "dist_activations_body")
+    facts = Components(kind=Activations, keyword="holds", start="dist_activations_body")
 
 
 class BlockActivations(ActivationFacts):

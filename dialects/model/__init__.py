@@ -5,9 +5,9 @@ is found by being here.
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
 
 from bpir.dialects import bp as bp
+from bpir.dialects import modules_in
 from bpir.ir.dialect import Dialect, declare
 
 declare(Dialect("model", "model", "ModelIR", holder="model.block"))
@@ -15,6 +15,6 @@ declare(Dialect("model", "model", "ModelIR", holder="model.block"))
 _NO_OPERATIONS = ("conventions", "macro")
 """What derivations and judges ask about operations, and import where they do."""
 
-for _name in sorted(module.name for module in iter_modules(__path__)):
+for _name in modules_in(__path__):
     if _name not in _NO_OPERATIONS:
         import_module(f"{__name__}.{_name}")

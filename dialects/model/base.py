@@ -7,18 +7,17 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.bp.parts import Expression as Expression
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
 from bpir.dialects.model.reads import Read
-from bpir.ir.attributes import Attribute, Interned, StringAttr
+from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import DiagnosticError, fail, note
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Interned
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import Operands, ResultTypes, Text
 
@@ -26,7 +25,6 @@ TOKEN_RANK = 2
 """The leading token axes of every activation: the batch axis and the token axis."""
 
 
-@attrs.frozen(eq=False)
 class Local(metaclass=Interned):
     """One rank's part of an operation: what the work rules read. Layers that repeat have the same one.
 

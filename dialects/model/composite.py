@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+from bpir.ir.records import Interned
 
 
-@attrs.frozen
-class Step:
+class Step(metaclass=Interned):
     """One operation of a composite.
 
     Attributes:
@@ -30,8 +29,7 @@ class Step:
     scores: bool = False
 
 
-@attrs.frozen
-class Composite:
+class Composite(metaclass=Interned):
     """The parts of an operation: the names of its operands, and the steps in order; the last gives the result."""
 
     operands: tuple[str, ...]

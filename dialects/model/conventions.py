@@ -10,18 +10,15 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
-import attrs
-
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
 from bpir.dialects.model.reads import Read
-from bpir.ir.attributes import Interned
 from bpir.ir.expression import ZERO, Expr, constant, total
+from bpir.ir.records import Interned
 from bpir.ir.relations import Facts
 
 
-@attrs.frozen
-class Choices:
+class Choices(metaclass=Interned):
     """What a strategy chooses for training.
 
     Attributes:
@@ -41,7 +38,6 @@ class Choices:
     master_copy: bool | None
 
 
-@attrs.frozen(eq=False)
 class LayerView(metaclass=Interned):
     """One rank's view of a layer, for a convention. Layers that repeat have the same one.
 

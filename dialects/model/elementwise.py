@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import attrs
-
 from bpir.dialects.bp import product
 from bpir.dialects.model.base import Elementwise, Expression, Local, model_syntax
 from bpir.dialects.model.factors import Equation, equation
 from bpir.dialects.model.reads import MASK, operand, result
 from bpir.ir.expression import ZERO, Expr
+from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause, Flag
 
 
-@attrs.frozen
-class Factor:
+class Factor(metaclass=Interned):
     """Operations an element, in forward and in the gradient."""
 
     forward: int

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr, TensorType, tensor
 from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Local, ModelOperation, model_syntax
 from bpir.dialects.model.reads import operand
@@ -17,7 +15,6 @@ from bpir.ir.parts import alternative
 from bpir.ir.syntax import Clause, Operands, Property, ResultTypes
 
 
-@attrs.frozen(eq=False)
 class Rows(Property[Expr]):
     """`[V]`: the rows of a table; 0 where it is absent."""
 

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-import attrs
-
 from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import Type
 from bpir.ir.expression import Expr
+from bpir.ir.records import Interned
 
 Tensor = tuple[str, ...]
 """The factors of a tensor, one a dimension."""
@@ -29,16 +28,14 @@ REPEATED = "..."
 """Behind the last `|` of an equation: the lane before it as often as there are operands."""
 
 
-@attrs.frozen
-class Lane:
+class Lane(metaclass=Interned):
     """The operands of an operation that some of its results depend on, and those results, by their places."""
 
     operands: tuple[int, ...]
     results: tuple[int, ...]
 
 
-@attrs.frozen
-class Factors:
+class Factors(metaclass=Interned):
     """The factors of one operation with so many operands and results of such ranks.
 
     Attributes:
@@ -88,8 +85,7 @@ class Factors:
         return self.known(result).union(self.results[result], self.own(result))
 
 
-@attrs.frozen
-class Terms:
+class Terms(metaclass=Interned):
     """The tensors of one lane of an equation."""
 
     operands: tuple[Tensor, ...]
@@ -130,8 +126,7 @@ class Terms:
         )
 
 
-@attrs.frozen
-class Equation:
+class Equation(metaclass=Interned):
     """A parsed equation.
 
     Attributes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
 from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
 from bpir.dialects.model.base import (
     Local,
@@ -27,7 +25,6 @@ from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, Flag, Property, Text
 
 
-@attrs.frozen(eq=False)
 class Shapes(Property[list[tuple[Expr, ...]]]):
     """`[h x d], [F]`: an array of shapes."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
-import attrs
+from bpir.ir.records import Interned
 
 _T = TypeVar("_T")
 
 
-@attrs.frozen
-class Read:
+class Read(metaclass=Interned):
     """One thing that a gradient reads; as text `operand 0`, `result 0`, `mask`."""
 
     what: Literal["operand", "result", "mask"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from bpir.dialects.model.base import (
     TOKEN_RANK,
     Expression,
@@ -19,7 +17,6 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
 
 
-@attrs.frozen(eq=False)
 class Activation(Word):
     """`gelu`: an activation function, by the name of its operation."""
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-import attrs
-
 from bpir.ir.effort import Effort
+from bpir.ir.records import Record
 
 Powers = tuple[int, ...]
 """A monomial: the numbers of its variables, sorted, each as often as its exponent says. `()` is 1."""
@@ -20,8 +19,7 @@ Polynomial = Mapping[Powers, int]
 CONSTANT: Powers = ()
 
 
-@attrs.frozen(eq=False)
-class Inequality:
+class Inequality(metaclass=Record):
     """A polynomial with integer coefficients that is not negative; a strict one is not zero either."""
 
     terms: Polynomial

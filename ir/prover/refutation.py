@@ -12,8 +12,6 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb, gcd, lcm
 
-import attrs
-
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr
 from bpir.ir.expression_atoms import Atom, monomial
@@ -21,6 +19,7 @@ from bpir.ir.expression_bounds import positive
 from bpir.ir.expression_core import Terms, intern, multiply
 from bpir.ir.expression_fraction import common_monomial
 from bpir.ir.prover.cone import CONSTANT, Inequality, Polynomial, Powers, contradict
+from bpir.ir.records import Interned
 
 DEGREE = 8  # of a polynomial; larger ones are left out
 TERMS = 120  # of a polynomial in variables that are not negative
@@ -28,8 +27,7 @@ PRODUCTS = 90  # polynomials whose sum is sought
 ROUNDS = 4  # times that products are added
 
 
-@attrs.frozen
-class Fact:
+class Fact(metaclass=Interned):
     """An expression that is not negative; a strict one is not zero either."""
 
     expr: Expr

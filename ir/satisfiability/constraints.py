@@ -10,20 +10,18 @@ from collections.abc import Mapping, Sequence
 from math import lcm
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr, ExpressionError
 from bpir.ir.expression_atoms import Atom, Monomial, monomial
 from bpir.ir.expression_bounds import positive
 from bpir.ir.expression_core import Terms, intern, multiply
+from bpir.ir.records import Interned
 
 if TYPE_CHECKING:
     from bpir.ir.relations import Relation
 
 
-@attrs.frozen
-class Linear:
+class Linear(metaclass=Interned):
     """The sum of `coefficient * variable` and a constant: zero, or at least zero."""
 
     terms: tuple[tuple[int, int], ...]  # coefficient, variable
@@ -35,8 +33,7 @@ class Linear:
         return tuple(v for _, v in self.terms)
 
 
-@attrs.frozen
-class Product:
+class Product(metaclass=Interned):
     """A variable that is a product of powers of others."""
 
     result: int
@@ -47,8 +44,7 @@ class Product:
         return (self.result, *(v for v, _ in self.factors))
 
 
-@attrs.frozen
-class Extreme:
+class Extreme(metaclass=Interned):
     """A variable that is the largest or smallest of others."""
 
     largest: bool

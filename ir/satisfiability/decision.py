@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import attrs
-
 from bpir.ir.effort import Effort, Exhausted
 from bpir.ir.expression import ExpressionError
+from bpir.ir.records import Record, evolved
 from bpir.ir.satisfiability.constraints import Problem
 from bpir.ir.satisfiability.domains import Empty
 from bpir.ir.satisfiability.linear import excluded
@@ -35,8 +34,7 @@ _SHOWN = 6  # relations that a message names
 _LENGTH = 100  # letters of one of them
 
 
-@attrs.frozen
-class Answer:
+class Answer(metaclass=Record):
     """Numbers that satisfy all relations; or the relations for which there are none (`impossible`), or none were found."""
 
     witness: Mapping[str, int] | None = None
@@ -74,7 +72,7 @@ def _decide(relations: tuple[Relation, ...], bindings: tuple[tuple[str, int], ..
         except Exhausted:
             answer = Answer(relations=tuple(part))
         if answer.impossible:
-            return attrs.evolve(answer, relations=_fewest(part, numbers, effort))
+            return evolved(answer, relations=_fewest(part, numbers, effort))
         if answer.witness is None:
             undecided = undecided or answer
         else:
