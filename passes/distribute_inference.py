@@ -23,16 +23,16 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import Assumptions, new_module
+from bpir.passes.distribution import Assumptions, new_module, resized
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
 from bpir.passes.inputs import inputs_of
 from bpir.passes.late_sums import late_sums
 from bpir.passes.networks import blocks_to_derive, distributed_networks, unused_blocks, with_context
 from bpir.passes.phases import Phase, counted_pairs, phase_of, token_axes, window_of
-from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
+from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, shared_heads, tables
 from bpir.passes.regions import sharded
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
-from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
+from bpir.passes.unnamed_axes import padding, refuse_unsharded, whole_weights
 
 
 class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTaskIR]):
@@ -99,7 +99,9 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
         parallel = not table.facts.equal(degree, ONE).proved
         mesh = {TENSOR: degree}
         models = blocks_to_derive(expand(module))
-        axes = shared_axes(models, assumptions.may_divide(degree)) if parallel else ()
+        divided, padded, copied = assumptions.may_divide(degree), tables(models), shared_heads(models)
+        axes = shared_axes(models, lambda name: name in padded or divided(name)) if parallel else ()
+        sizes: dict[str, Expr] = {}  # of axes that the ranks do not divide
         blocks = []
         replaced: set[str] = set()
         for operation in models:
@@ -110,7 +112,13 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             if parallel:
                 refuse_unsharded(operation, axes, degree, table)
             for axis in axes_in(operation, axes):
-                assumptions.require_divides(degree, symbol(axis), operation.span)
+                rest = assumptions.leaves_rest(degree, symbol(axis))
+                if not divided(axis) and (axis in copied or (axis in padded and rest)):
+                    sizes[axis] = assumptions.resize(degree, axis, axis in copied, operation.span)
+                elif axis in padded and not divided(axis):
+                    assumptions.assume_divides(degree, symbol(axis))
+                else:
+                    assumptions.require_divides(degree, symbol(axis), operation.span)
             properties: dict[str, Attribute] = {
                 "sym_name": StringAttr(symbol_of(operation)),
                 "source": StringAttr(symbol_of(operation)),
@@ -119,18 +127,19 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                 "strategy": strategy.reference,
             }
             body = _Distribution(phase, axes, mesh, assumptions).block(operation)
-            blocks.append(dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span))
+            block = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
+            blocks.append(resized(block, {axis: sizes[axis] for axis in axes_in(operation, axes) if axis in sizes}))
         if parallel:
             assumptions.require_parallel(degree)
-        sizes = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
+        of_mesh = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return DistributedTaskIR(
             new_module(
                 module,
                 [
                     *inputs_of(module, workload, strategy),
                     *assumptions.operations(),
-                    dist.Mesh.build(properties=sizes, span=strategy.operation.span),
-                    *placement(axes, strategy.operation.span),
+                    dist.Mesh.build(properties=of_mesh, span=strategy.operation.span),
+                    *placement(axes, strategy.operation.span, resized=sizes),
                     *blocks,
                     *distributed_networks(module, blocks, replaced),
                 ],
@@ -144,7 +153,11 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
         degree = strategy.expr("tensor", "distribution")
         found = [*unheeded_in_inference(strategy, self, table.facts), *unused_blocks(module)]
         models = blocks_to_derive(expand(module))
-        axes = shared_axes(models, Assumptions(table).may_divide(degree))
+        assumptions, padded = Assumptions(table), tables(models)
+        divided = assumptions.may_divide(degree)
+        axes = shared_axes(models, lambda name: name in padded or divided(name))
+        rows = [name for name in axes if name in padded and assumptions.leaves_rest(degree, symbol(name))]
+        found += [padding(name, degree, table, strategy.operation.span) for name in rows]
         for operation in models:
             if not table.facts.equal(degree, ONE).proved:
                 found += whole_weights(operation, axes, degree, table)

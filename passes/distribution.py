@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bpir.dialects.bp import Assume, SymbolTable, product, relations_attribute
+from bpir.dialects.bp import Assume, Rewriting, SymbolTable, product, relations_attribute, rewrite_attribute
+from bpir.ir.attributes import Attribute, Type
 from bpir.ir.diagnostic import Span, fail, note
-from bpir.ir.expression import ONE, Expr, constant, symbol
+from bpir.ir.expression import ONE, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Block, Operation, Region, clone
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer, Verdict
@@ -51,6 +52,14 @@ class Assumptions:
 
         return divided
 
+    def leaves_rest(self, divisor: Expr, axis: Expr) -> bool:
+        """Whether the numbers leave no way for several ranks to divide an axis."""
+        if self._decided(divisor, axis) or not self._decided(axis):
+            return self._decided(divisor, axis) and self.table.facts.divides(divisor, axis).refuted
+        facts = self.table.facts
+        several = (Relation("divides", divisor, axis), Relation("greater", divisor, ONE))
+        return Facts((*facts.relations, *several), dict(facts.bindings)).satisfied.impossible
+
     def assume_divides(self, divisor: Expr, size: Expr) -> None:
         """A share that no declaration proves to be whole: recorded, unless the declared relations prove it."""
         if divisor is not ONE and self.table.declared_facts.divides(divisor, size).answer is not Answer.PROVED:
@@ -64,6 +73,22 @@ class Assumptions:
             self._record(Relation("divides", ranks, instance))
         else:
             self.assume_divides(ranks, size)
+
+    def resize(self, degree: Expr, axis: str, copied: bool, span: Span | None) -> Expr:
+        """The size that the ranks divide of an axis that they do not: the next larger one; heads are copied as often as that needs.
+
+        Raises:
+            DiagnosticError: the heads can't be copied alike: neither do the ranks divide them, nor they the ranks.
+        """
+        size = degree * ceildiv(symbol(axis), degree)
+        relation = Relation("divides", symbol(axis), size)
+        if copied and not _decide(self.table.declared_facts, relation).proved:
+            if _decide(self.table.facts, relation).refuted and self._decided(symbol(axis), degree):
+                heads, ranks = self._number(symbol(axis)), self._number(degree)
+                message = f"{heads} KV heads ({axis}) can't be copied alike to {ranks} ranks: neither number divides the other"
+                raise fail(message, span, note(f"declare '{degree.text} | {axis}', or take a number of ranks that {heads} divides"))
+            self._record(relation)
+        return size
 
     def require_sizes(self, relation: Relation, span: Span | None) -> None:
         """What a workload says of its sizes: recorded, unless the declared relations prove it.
@@ -113,6 +138,29 @@ class Assumptions:
         if not self.recorded:
             return []
         return [Assume.build(properties={"relations": relations_attribute(self.recorded)})]
+
+
+def resized(block: Operation, sizes: Mapping[str, Expr]) -> Operation:
+    """The block with other sizes in the place of symbols, in every type and property; the block is changed."""
+    if not sizes:
+        return block
+
+    def rewrite(expr: Expr) -> Expr:
+        return expr.substitute(sizes)
+
+    for argument in block.arguments:
+        argument.type = _type(argument.type, rewrite)
+    for operation in block.body:
+        operation.properties = {name: rewrite_attribute(value, rewrite) for name, value in operation.properties.items()}
+        for result in operation.results:
+            result.type = _type(result.type, rewrite)
+    return block
+
+
+def _type(type: Attribute, rewrite: Rewriting) -> Type:
+    found = rewrite_attribute(type, rewrite)
+    assert isinstance(found, Type)
+    return found
 
 
 def _decide(facts: Facts, relation: Relation) -> Verdict:

@@ -8,12 +8,14 @@ figure 5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.dist.placement import Group, Placement, groups_attribute
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
 from bpir.dialects.model.factors import Factors
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Span
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
@@ -43,14 +45,44 @@ def shared_axes(blocks: Iterable[Operation], divided: Callable[[str], bool]) -> 
 def axes_in(block: Operation, axes: Iterable[str]) -> list[str]:
     """Those of the axes that a block has."""
     own = {name for operation in block.body for value in operation.results for name in _names(_dims(value.type))}
+    own |= {name for operation in block.body for name in _own_axes(operation)}
     return [axis for axis in axes if axis in own]
 
 
-def placement(axes: Sequence[str], span: Span | None, between: Sequence[str] = ()) -> list[Operation]:
-    """The `dist.placement` that says what lies on the tensor-parallel mesh axis; none if nothing does."""
+def tables(blocks: Iterable[Operation]) -> set[str]:
+    """The axes that are the rows of a table, and may be padded: a vocabulary (Shoeybi et al. 2019, section 3)."""
+    return {name for block in blocks for operation in block.body for name in _own_axes(operation)}
+
+
+def shared_heads(blocks: Iterable[Operation]) -> set[str]:
+    """The axes of heads of which each serves as many heads of queries, and of which several ranks may hold a copy."""
+    found: set[str] = set()
+    for operation in (operation for block in blocks for operation in block.body):
+        rule = operation.declaration
+        for relation in rule.requires(operation) if isinstance(rule, ModelOperation) and rule.rank > HEADS else ():
+            found.update(_names((relation.left,)) if relation.kind == "divides" else ())
+    return found
+
+
+def _own_axes(operation: Operation) -> list[str]:
+    """The axes of weights alone that may be sharded."""
+    rule = operation.declaration
+    if not isinstance(rule, ModelOperation) or not rule.own_sizes:
+        return []
+    factors = rule.factors(operation)
+    return _names(dim for factor, dim in rule.own_dims(settings_of(operation)).items() if factor not in factors.whole)
+
+
+def placement(
+    axes: Sequence[str], span: Span | None, between: Sequence[str] = (), resized: Mapping[str, Expr] | None = None
+) -> list[Operation]:
+    """The `dist.placement` that says what lies on the tensor-parallel mesh axis, and with another size; none if nothing does."""
     groups = [Group(tuple(axes), TENSOR)] if axes else []
     groups += [Group(tuple(between), TENSOR, between=True)] if between else []
-    return [Placement.build(properties={"groups": groups_attribute(groups)}, span=span)] if groups else []
+    properties: dict[str, Attribute] = {"groups": groups_attribute(groups)}
+    if resized:
+        properties["resized"] = mesh_attribute(resized)
+    return [Placement.build(properties=properties, span=span)] if groups else []
 
 
 class _Sizes(metaclass=Record):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bpir.dialects.bp import SymbolTable, TensorType, shape_text
 from bpir.dialects.model.base import ModelOperation, layer_of
-from bpir.ir.diagnostic import Diagnostic, fail, note, warning
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.diagnostic import Diagnostic, Span, fail, note, warning
+from bpir.ir.expression import ONE, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.records import Record
 from bpir.passes.placement import lone_symbol
@@ -87,3 +87,11 @@ def _advice(unnamed: _Unnamed, degree: Expr, table: SymbolTable, taken: set[str]
     where = f" where {', '.join(relations)}" if relations else ""
     bound = f" and 'bp.bind {free} = {axis.text}'" if axis.integer is not None else ""
     return note(f"declare a symbol for {axis.text}: 'bp.symbols {free}{where}'{bound}")
+
+
+def padding(axis: str, degree: Expr, table: SymbolTable, span: Span | None) -> Diagnostic:
+    """A warning that a table has rows of padding, so that the ranks divide it."""
+    size = degree * ceildiv(symbol(axis), degree)
+    numbers = {name: constant(value) for name, value in table.bindings.items()}
+    now, then = symbol(axis).substitute(numbers).text, size.substitute(numbers).text
+    return warning(f"{degree.text} does not divide {axis}: the {now} rows of its tables are padded to {then}", span)

@@ -15,6 +15,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model import structure as model
 from bpir.dialects.model.base import ModelOperation
+from bpir.dialects.model.embedding import Embedding
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation, Value
@@ -98,7 +99,8 @@ class _Check:
         phases = {task.phase for task in block.tasks}
         self.inference = next((phase for phase in INFERENCE if phase in phases), "")
         mesh = _named(ir.meshes, dist.Mesh.name, block.mesh, block)
-        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh.axes.items()})
+        resized = any(placement.resized for placement in ir.placements)
+        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh.axes.items()}, resized, self._rows())
         self.strategy = _named(ir.strategies, Strategy.name, block.strategy, block).fields
         self.workload = _named(ir.workloads, Workload.name, block.workload, block).fields if block.workload else {}
         self.fused = as_word(self.strategy.get("fused_activation")) == "true"
@@ -179,6 +181,11 @@ class _Check:
         argument = self.block.arguments[0].type
         single = isinstance(argument, TensorType) and argument.dims[1] is ONE
         return self.inference == "prefill" and as_word(self.workload.get("head")) != "all" and not single
+
+    def _rows(self) -> frozenset[int]:
+        """The numbers of rows of the model's tables."""
+        found = [embedding.rows for embedding in Embedding.each(self.model_block.body)]
+        return frozenset(map(self.numbers.size, found))
 
     def _model_numbers(self) -> tuple[Numbers, int]:
         """The numbers of the model's symbols, and how many tokens are visible: a workload may give an axis another size below the model."""

@@ -27,7 +27,7 @@ from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
 from bpir.verifiers.rules import Findings, shares
-from bpir.verifiers.typing_rule import Placed, axes_of, symbol_name
+from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, symbol_name
 from bpir.verifiers.workload import (
     Phase,
     UnreadableWorkload,
@@ -126,20 +126,19 @@ class Distribution:
             self.findings.refuse("R8", block, str(wrong))
             return allowed
         allowed |= self._sizes(block, phase)
-        shards = [Statement(degree, "|", symbol(axis)) for axis in axes]
+        sizes = {axis: placed.resized[axis] for axis in axes if axis in placed.resized}
+        phase = phase.with_sizes(sizes)
+        shards = [Statement(degree, "|", sizes.get(axis, symbol(axis))) for axis in axes]
+        shards += [Statement(symbol(axis), "|", size) for axis, size in sizes.items() if axis in copied_axes([model])]
+        allowed |= {Relation("divides", symbol(axis), size) for axis, size in sizes.items()}
         divided = [statement.decide(self.findings.facts) for statement in shards]
         check = _BlockCheck(self.findings, model, block, phase, last, placed, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
         allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
-        for axis, statement, verdict in zip(axes, shards, divided, strict=True):
-            self.findings.claim(
-                "R4",
-                block,
-                f"nothing says that {degree.text} divides {axis}, which is sharded",
-                f"the share of {axis}",
-                statement,
-                verdict,
-            )
+        for statement, verdict in zip(shards, divided, strict=True):
+            what, which = statement.right.text, "which is sharded" if statement.left is degree else "so that each has as many copies"
+            message = f"nothing says that {statement.left.text} divides {what}, {which}"
+            self.findings.claim("R4", block, message, f"the share of {what}", statement, verdict)
         if parallel:
             several = Statement(degree, ">", ONE)
             self.findings.claim(
@@ -164,7 +163,7 @@ class Distribution:
     def _placement(self, models: list[Operation], degree: Expr) -> Placed | None:
         """The placement, judged once for each degree."""
         if degree not in self.placements:
-            self.placements[degree] = verify_placement(self.findings, "R14", self.target, models, degree)
+            self.placements[degree] = verify_placement(self.findings, "R14", self.target, models, degree, copies=True)
         return self.placements[degree]
 
 
@@ -317,7 +316,8 @@ class _BlockCheck:
             self._type(task, value, type)
         self._phase(task, effect)
         try:
-            local = dist.local(task.operation, operation, self.mesh, self._counted(operation) if effect == "read" else ())
+            counted = self._counted(operation) if effect == "read" else ()
+            local = dist.local(task.operation, operation, self.mesh, counted, self.placed.resized)
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))

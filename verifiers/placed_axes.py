@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from bpir.dialects.levels import DistributedTaskIR
+from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import ONE, Expr, symbol
+from bpir.ir.expression import ONE, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.typing_rule import Placed, axes_of, could_be_placed, returned_axes, wrong_placement
+from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, could_be_placed, returned_axes, table_axes, wrong_placement
 
 TENSOR = "tensor"
 """The mesh axis that shards the axes of weights."""
 
 
 def verify_placement(
-    findings: Findings, rule: str, target: Operation, blocks: Sequence[Operation], degree: Expr, between: Collection[str] = ()
+    findings: Findings,
+    rule: str,
+    target: Operation,
+    blocks: Sequence[Operation],
+    degree: Expr,
+    between: Collection[str] = (),
+    copies: bool = False,
 ) -> Placed | None:
     """The placement of a distributed module; None if it is refused.
 
@@ -24,6 +31,7 @@ def verify_placement(
         blocks: of the model.
         degree: of tensor parallelism; 1 if there is one rank.
         between: the axes that the strategy shards between tensor-parallel regions.
+        copies: whether several ranks may hold a copy of a head.
     """
     distributed = DistributedTaskIR(target)
     written = distributed.placements
@@ -36,7 +44,8 @@ def verify_placement(
         if group.mesh_axis != TENSOR or degree is ONE:
             findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")
             return None
-    placed = Placed(*({axis: TENSOR for g in groups if g.between == inside for axis in g.axes} for inside in (False, True)))
+    axes, inside = ({axis: TENSOR for g in groups if g.between == between for axis in g.axes} for between in (False, True))
+    placed = Placed(axes, inside, written[0].resized if written else {})
     if degree is ONE:
         return placed
     if set(placed.between) != set(between):
@@ -53,10 +62,36 @@ def verify_placement(
         if why:
             findings.refuse(rule, where, f"no shards are right under this placement: {why}")
             return None
-    more = [name for name in could_be_placed(blocks, placed, TENSOR) if name not in returned or _divides(findings, degree, name)]
+    tables = table_axes(blocks)
+    free = returned - tables  # a last axis that is no table's stays whole where the ranks do not divide it
+    more = [name for name in could_be_placed(blocks, placed, TENSOR) if name not in free or _divides(findings, degree, name)]
     if more:
         findings.refuse(rule, where, f"the placement leaves axes of weights whole that could be sharded, too: {', '.join(more)}")
-    return placed
+    said = len(findings.diagnostics)
+    if where is not None:
+        _verify_sizes(findings, rule, where, placed, degree, tables, copied_axes(blocks) if copies else set())
+    return placed if len(findings.diagnostics) == said else None
+
+
+def _verify_sizes(
+    findings: Findings, rule: str, where: Place, placed: Placed, degree: Expr, tables: Collection[str], copied: Collection[str]
+) -> None:
+    """An axis has another size where the ranks do not divide it, and it may have: the next one that they divide.
+
+    The rows of a table have it where the numbers say so, and may have it where nothing is known; heads are copied unless the ranks are
+    known to divide them.
+    """
+    for axis in placed.axes:
+        found = placed.resized.get(axis)
+        verdict = findings.facts.divides(degree, symbol(axis))
+        if (axis in tables or axis in copied) and not verdict.proved:
+            size = degree * ceildiv(symbol(axis), degree)
+            if found is None and (axis in copied or verdict.refuted):
+                findings.refuse(rule, where, f"nothing says that {degree.text} divides {axis}: expected 'resized [{axis} -> {size.text}]'")
+            elif found is not None:
+                findings.equal(rule, where, f"the size of the axis '{axis}'", found, size)
+        elif found is not None:
+            findings.refuse(rule, where, f"the axis '{axis}' needs no other size than its own")
 
 
 def _divides(findings: Findings, degree: Expr, axis: str) -> bool:

@@ -32,10 +32,12 @@ class Placed(metaclass=Record):
     Attributes:
         axes: mesh axis by dimension symbol; such a dimension is sharded wherever it is.
         between: mesh axis by dimension symbol: sharded in operations of which that mesh axis splits nothing else.
+        resized: the size that an axis has instead of its own, so that the ranks divide it.
     """
 
     axes: Mapping[str, str]
     between: Mapping[str, str] = MappingProxyType({})
+    resized: Mapping[str, Expr] = MappingProxyType({})
 
 
 def symbol_name(dim: Expr) -> str | None:
@@ -223,6 +225,32 @@ def largest_placement(blocks: Sequence[Operation]) -> list[str]:
             placed = Placed(dict.fromkeys([*found, *group], ""))
             if not any(_untypable(user, placed) for one in group for user in users[one]):
                 found += sorted(group)
+    return found
+
+
+def table_axes(blocks: Iterable[Operation]) -> set[str]:
+    """The axes that only a weight has, which may be padded: what is not looked up is in no result."""
+    found: set[str] = set()
+    for operation in (operation for block in blocks for operation in block.body):
+        rule = operation.declaration
+        if isinstance(rule, ModelOperation):
+            sizes = rule.own_dims(settings_of(operation))
+            whole = rule.factors(operation).whole if sizes else ()
+            found.update(name for factor, dim in sizes.items() if factor not in whole and (name := symbol_name(dim)) is not None)
+    return found
+
+
+def copied_axes(blocks: Iterable[Operation]) -> set[str]:
+    """The axes of heads that serve several heads each: a rank may hold a copy of one."""
+    found: set[str] = set()
+    for operation in (operation for block in blocks for operation in block.body):
+        rule = operation.declaration
+        if isinstance(rule, ModelOperation):
+            for tensor, value in zip(rule.factors(operation).operands, operation.operands, strict=True):
+                assert isinstance(value.type, TensorType)
+                dims = dict(zip(tensor, value.type.dims, strict=True))
+                served = [r.left for r in rule.requires(operation) if r.kind == "divides"]
+                found.update(name for dim in dims.values() if dim in served and (name := symbol_name(dim)) is not None)
     return found
 
 

@@ -15,7 +15,7 @@ from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
 from bpir.ir.operation import Operation, Value
-from bpir.ir.records import Record
+from bpir.ir.records import Record, evolved
 from bpir.ir.relations import Relation
 from bpir.verifiers.typing_rule import symbol_name, weight_symbols
 
@@ -45,6 +45,11 @@ class Phase(metaclass=Record):
     last: Mapping[str, Expr] | None
     needs: tuple[Relation, ...]
     causal: str
+
+    def with_sizes(self, sizes: Mapping[str, Expr]) -> Phase:
+        """The phase with other sizes of axes of weights, which a workload does not change."""
+        last = {**self.last, **sizes} if self.last is not None else None
+        return evolved(self, sizes={**self.sizes, **sizes}, last=last)
 
     def type(self, type: TensorType, last: bool = False) -> TensorType:
         """The type with the sizes of the phase; `last` says that the value depends on the last token alone."""

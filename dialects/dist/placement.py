@@ -7,10 +7,12 @@ from bpir.ir.records import Interned
 from collections.abc import Iterable
 
 
+from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, UnitAttr, dictionary, quoted
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Property, strings
+from bpir.ir.syntax import Clause, Property, strings
 
 
 class Group(metaclass=Interned):
@@ -83,17 +85,42 @@ class Groups(Property[tuple[Group, ...]]):
         return "" if good else 'an array of groups, each as {axes = ["h"], on = "tensor"} with or without between'
 
 
+class Sizes(Property[dict[str, Expr]]):
+    """`[g -> ceildiv(g, t)*t]`: axes with the sizes that they have instead of their own."""
+
+    name: str = "resized"
+
+    def value(self, attribute: Attribute | None) -> dict[str, Expr]:
+        return dict(mesh_entries(attribute))
+
+    def fragment(self, rule: str) -> Fragment:
+        rules = f'{rule}: "[" {rule}_item ("," {rule}_item)* "]" -> {rule}_is\n{rule}_item: word "->" expr -> {rule}_item\n'
+        actions: dict[str, Action] = {rule + "_is": lambda c, v, s: mesh_attribute(dict(v)), rule + "_item": lambda c, v, s: (v[0], v[1])}
+        return Fragment(rules, actions)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield "[" + ", ".join(f"{name} -> {size.text}" for name, size in mesh_entries(attribute)) + "]"
+
+    def expected(self, attribute: Attribute) -> str:
+        names = [name for name, _ in mesh_entries(attribute)]
+        good = isinstance(attribute, ArrayAttr) and names and len(names) == len(attribute.values) == len(set(names))
+        return "" if good else 'an array of axes of different names, each as ["g", #bp.expr<ceildiv(g, t)*t>]'
+
+
 class Placement(OperationDeclaration):
     """`dist.placement [h, F -> "tensor"; S -> "tensor" between]`: the axes of the model that lie on axes of the mesh.
 
     A dimension that is one of the axes is sharded wherever it is; an axis with `between` only in operations of which the mesh axis
-    shards nothing else. Axes that are not named are whole on every rank.
+    shards nothing else. Axes that are not named are whole on every rank. `resized [g -> ceildiv(g, t)*t, V -> ceildiv(V, t)*t]` says which
+    axes have another size than in the model, so that the ranks divide it: KV heads that several ranks hold a copy of, or a vocabulary with
+    rows of padding.
     """
 
     name = "dist.placement"
     in_module = True
     groups = Groups()
-    syntax = (groups,)
+    resized = Sizes()
+    syntax = (groups, Clause("resized", (resized,)))
 
     def verify(self, operation: Operation, report: Report) -> None:
         seen: set[str] = set()
@@ -101,3 +128,6 @@ class Placement(OperationDeclaration):
             if axis in seen:
                 report.error(operation, f"the axis '{axis}' is placed twice")
             seen.add(axis)
+        for axis in Placement(operation).resized:
+            if axis not in seen:
+                report.error(operation, f"the axis '{axis}' has another size, and is not placed")

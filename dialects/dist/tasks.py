@@ -492,12 +492,17 @@ def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
 
 
 def local(
-    operation: Operation, source: Operation, mesh: Mapping[str, Expr], settings: Sequence[tuple[str, Attribute]] = ()
+    operation: Operation,
+    source: Operation,
+    mesh: Mapping[str, Expr],
+    settings: Sequence[tuple[str, Attribute]] = (),
+    sizes: Mapping[str, Expr] | None = None,
 ) -> Local:
     """One rank's view of a compute task, for the work rules of its model operation `source`.
 
     Args:
         settings: what the workload adds to what the model operation says.
+        sizes: what stands for symbols in the settings.
 
     Raises:
         DiagnosticError: a value of the task is not a tensor, or names an axis that the mesh does not have.
@@ -518,4 +523,4 @@ def local(
         parts.append(type)
     count = len(operation.operands)
     rule = source.declaration if isinstance(source.declaration, ModelOperation) else None
-    return part_of(rule, (*settings_of(source), *settings), parts[:count], parts[count:], first, mesh)
+    return part_of(rule, (*settings_of(source), *settings), parts[:count], parts[count:], first, mesh, sizes)

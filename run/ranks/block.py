@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import attrs
+import numpy as np
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import fail
@@ -108,9 +109,9 @@ class BlockRun:
             layout = self.ranks.layout(value, task)
             visible = self.model.values.arrays[step.results[index]].shape
             held = (visible[0], visible[1] if step.window is None else min(visible[1], step.window), *visible[2:])
-            if layout.dims != held:
+            if self.ranks.mesh.fitted(np.empty(held), layout.axes).shape != layout.dims:
                 raise cannot(task, f"the cache is {sizes(layout.dims)}, in the model it holds {sizes(held)}")
-            whole = drawn_cache(step, index, layout.dims, self.model.values.arrays[step.operands[index]].shape[1])
+            whole = drawn_cache(step, index, held, self.model.values.arrays[step.operands[index]].shape[1])
             self.ranks.arrays[value] = self.ranks.placed(task, whole, layout)
 
     def _return(self, task: dist.Return) -> None:

@@ -26,9 +26,16 @@ class Layout:
 
 @attrs.frozen(eq=False)
 class Mesh:
-    """Ranks by their coordinates, the last axis running fastest."""
+    """Ranks by their coordinates, the last axis running fastest.
+
+    Attributes:
+        resized: whether a dimension of the model may have another size on the ranks, so that they divide it.
+        rows: the numbers of rows of the model's tables: these are padded with zeros; heads are copied.
+    """
 
     sizes: Mapping[str, int]
+    resized: bool = False
+    rows: frozenset[int] = frozenset()
 
     @property
     def ranks(self) -> range:
@@ -75,6 +82,18 @@ class Mesh:
                 raise ValueError(f"a dimension of {size} has no {parts} equal parts")
             found.append((place * (size // parts), (place + 1) * (size // parts)))
         return tuple(found)
+
+    def fitted(self, array: Array, axes: Axes) -> Array:
+        """A whole array of the model with the sizes that the ranks divide."""
+        for dimension, (size, names) in enumerate(zip(array.shape, axes, strict=True) if self.resized else ()):
+            parts, _ = self.place(0, names)
+            wanted = -(-size // parts) * parts
+            if size in self.rows or wanted % size:
+                padding = [(0, wanted - size if index == dimension else 0) for index in range(array.ndim)]
+                array = np.pad(array, padding)
+            else:
+                array = np.repeat(array, wanted // size, axis=dimension)
+        return array
 
     def cut(self, array: Array, layout: Layout, rank: int) -> Array:
         """A rank's part of a whole array."""

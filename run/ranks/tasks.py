@@ -151,7 +151,9 @@ class Tasks:
         """A rank's part of each size that weights alone have."""
         found = []
         for size in step.own:
-            ((first, end),) = self.ranks.mesh.ranges(Layout((size,), (axes,)), rank)
+            parts, place = self.ranks.mesh.place(rank, axes)
+            count = -(-size // parts)
+            first, end = place * count, (place + 1) * count
             found.append((first, end - first, size))
         return found
 
@@ -163,6 +165,7 @@ class Tasks:
             whole = self.model.values.weights[step.index, index]
             if len(axes) != whole.ndim:
                 raise ValueError(f"weight {index} of '{step.layer}' has {whole.ndim} dimensions, here {len(axes)} are needed")
+            whole = self.ranks.mesh.fitted(whole, axes)
             found.append(self.ranks.mesh.cut(whole, Layout(whole.shape, axes), rank))
         return found
 

@@ -48,6 +48,7 @@ class Ranks:
     def placed(self, task: dist.Task | dist.State | dist.Block, array: Array, layout: Layout) -> list[Array]:
         """The ranks' parts of a whole array; of a partial sum the first rank has all."""
         try:
+            array = self.mesh.fitted(array, layout.axes)
             return [self.mesh.cut(array, layout, rank) * float(self.mesh.first(rank, layout.unreduced)) for rank in self.mesh.ranks]
         except ValueError as failure:
             raise cannot(task, str(failure)) from None
@@ -68,6 +69,7 @@ class Ranks:
             DiagnosticError: an element differs.
         """
         layout = self.layouts[value]
+        whole = self.mesh.fitted(whole, layout.axes) if whole.ndim == len(layout.axes) else whole
         if whole.shape != layout.dims:
             raise error_at(task, f"{what} a tensor of {sizes(layout.dims)}, the model's is {sizes(whole.shape)}")
         largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole, self.floor)
