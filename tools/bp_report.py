@@ -26,6 +26,7 @@ OPTIONS = [
         help="task (default), phase, layer, section, block, total",
     ),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol (repeat, or list: --bind B=1 S=2048)"),
+    Option("one-rank", value="FILE", help="the same step derived with tensor=1: what several ranks of a number do again"),
     OUTPUT,
 ]
 
@@ -53,7 +54,8 @@ def _report(arguments: Arguments, module: Operation, values: dict[str, int], col
     from bpir.ir.expression import constant
     from bpir.tools.collect import collect
 
-    found = collect(module)
+    other = arguments.value("one-rank")
+    found = collect(module, read_module(other, color) if other else None)
     _check_numbers(values, module)
     _warn_of_unused(values, found, color)
     found = found.bound({name: constant(value) for name, value in values.items()})

@@ -6,14 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import attrs
+
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import flat_name, own_names
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr, constant, total
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, top_level
 from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
+from bpir.tools.report_ranks import TENSOR, all_ranks
 from bpir.verifiers.levels import level_of, place_of
 
 if TYPE_CHECKING:
@@ -27,11 +30,14 @@ if TYPE_CHECKING:
 MEMORY_OF_ROLE = {"constant": "weights", "state": "kv_cache", "workspace": "workspace"}
 
 
-def collect(module: Operation) -> Report:
+def collect(module: Operation, alone: Operation | None = None) -> Report:
     """What the module says of work, memory and parameters; numbers that it binds (`bp.bind`) are put in.
 
     `dist`: one `TaskRow` for each compute and collective task, memory from weights and states. `plan`: the same from `plan.task`, memory
     from buffers by role. `concrete`: the same from commands and bound buffers. `model`: the elements of each layer's weights.
+
+    Args:
+        alone: the same step on one rank, which says what the model takes where the number of ranks is no symbol.
 
     Raises:
         DiagnosticError: the module is of no level, or mixes them.
@@ -51,7 +57,18 @@ def collect(module: Operation) -> Report:
     else:
         found = f"of level '{level}'" if level else "without operations of a level"
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
-    return report.bound({n: constant(v) for n, v in symbol_table(module).bindings.items()})
+    table = symbol_table(module)
+    ranks = all_ranks(report.tasks, _degree(module), table, collect(alone).tasks if alone is not None else None)
+    return attrs.evolve(report, ranks=ranks).bound({n: constant(v) for n, v in table.bindings.items()})
+
+
+def _degree(module: Operation) -> Expr:
+    """How many ranks of tensor parallelism there are; one if the module has no such mesh, or several."""
+    from bpir.dialects.dist.parts import mesh_entries
+
+    meshes = [mesh_entries(operation.properties.get("axes")) for operation in top_level(module) if operation.name.endswith(".mesh")]
+    sizes = {dict(mesh).get(TENSOR, ONE) for mesh in meshes}
+    return sizes.pop() if len(sizes) == 1 else ONE
 
 
 def _model(title: str, module: Operation) -> Report:
@@ -102,7 +119,19 @@ def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
         for task in block.tasks:
             name, layer = (flat_name(block.symbol, n, own) if several else n for n in (task.label, task.layer))
             collective = task.kind_of_work if isinstance(task, Collective) else None
-            yield TaskRow(name, layer, task.phase, _work(task), collective, source=task.source, times=times, block=block.symbol)
+            needed = (flat_name(block.symbol, other.label, own) if several else other.label for other in task.needed)
+            yield TaskRow(
+                name,
+                layer,
+                task.phase,
+                _work(task),
+                collective,
+                source=task.source,
+                after=tuple(dict.fromkeys(needed)),
+                times=times,
+                block=block.symbol,
+                operation=task.kind_of_work,
+            )
 
 
 def _work(task: DistTask | PlanTask | Command) -> Work:
@@ -139,6 +168,7 @@ def _row(task: PlanTask | Command, kind: str, often: Multiplicity, place: int) -
         writes=task.writes,
         times=often.times(place),
         block=often.block(place),
+        operation=task.kind_of_work,
     )
 
 

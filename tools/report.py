@@ -56,6 +56,7 @@ class TaskRow:
     writes: tuple[str, ...] = ()
     times: Expr = ONE  # how often it is run
     block: str = ""  # the block of a network that it is of
+    operation: str = ""  # what it does, as `linear` or `fork`
 
     @property
     def in_all(self) -> Work:
@@ -67,6 +68,26 @@ class TaskRow:
     @property
     def kind(self) -> str:
         return self.moves or ("compute" if self.collective is None else "collective")
+
+
+@attrs.frozen
+class AllRanks:
+    """The work of all ranks of tensor parallelism together, which is the sum of its parts (`tools/report_ranks.py`)."""
+
+    count: Expr
+    model: Work
+    replicated: Work
+    reduced: Work
+
+    def parts(self) -> dict[str, Work]:
+        """The parts by name, and their sum."""
+        named = {"model": self.model, "replicated": self.replicated, "reduced": self.reduced}
+        return {**named, "total": summed(named.values())}
+
+    def bound(self, values: Mapping[str, Expr]) -> AllRanks:
+        """The same with expressions in place of symbols."""
+        works = (Work(**{n: v.substitute(values) for n, v in vector(w).items()}) for w in (self.model, self.replicated, self.reduced))
+        return AllRanks(self.count.substitute(values), *works)
 
 
 @attrs.frozen
@@ -140,6 +161,7 @@ class Report:
         buffers: those of a plan.
         sections: those of a plan of a network, in order.
         per_token: the bytes of K and V of one token of one sequence, in all layers of a rank; None where that is not known.
+        ranks: the work of all ranks of tensor parallelism, where there are several and the text says what one would do.
         numbers: what has been put in for symbols.
     """
 
@@ -154,6 +176,7 @@ class Report:
     buffers: tuple[BufferRow, ...] = ()
     sections: tuple[SectionRow, ...] = ()
     per_token: Expr | None = None
+    ranks: AllRanks | None = None
     numbers: Mapping[str, Expr] = attrs.field(factory=dict)
 
     def bound(self, values: Mapping[str, Expr]) -> Report:
@@ -185,6 +208,7 @@ class Report:
             buffers=tuple(sized(row) for row in self.buffers),
             per_token=self.per_token.substitute(values) if self.per_token is not None else None,
             sections=tuple(attrs.evolve(row, times=row.times.substitute(values)) for row in self.sections),
+            ranks=self.ranks.bound(values) if self.ranks is not None else None,
             numbers={**self.numbers, **values},
         )
 
@@ -217,6 +241,8 @@ class Report:
         found += [v for facts in self.layers.values() for v in facts.values() if not isinstance(v, bool)]
         if self.network is not None:
             found += [self.network.total]
+        if self.ranks is not None:
+            found += [self.ranks.count]
         return {name for value in found for name in value.symbols}
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work, by_block, by_section, grouped, summed, with_total
+from bpir.tools.report import AllRanks, BufferRow, Fact, Report, TaskRow, Work, by_block, by_section, grouped, summed, with_total
 
 
 def render_json(report: Report, by: str = "task") -> str:
@@ -26,6 +26,8 @@ def render_json(report: Report, by: str = "task") -> str:
         document["totals"] = _totals(report)
         if by in ("total", "section", "block"):
             del document["totals"]["by_phase"]
+        if report.ranks is not None:
+            document["ranks"] = _ranks(report.ranks)
         document["memory"] = {name: number(value) for name, value in report.memory_in_full().items()}
         if by == "task" and report.buffers:
             document["buffers"] = [_buffer(buffer) for buffer in report.buffers]
@@ -44,6 +46,11 @@ def _work(work: Work, matmul: bool = False) -> dict[str, Any]:
     if matmul:
         shown["matmul_ops"] = work.matmul
     return {name: number(value) for name, value in shown.items()}
+
+
+def _ranks(ranks: AllRanks) -> dict[str, Any]:
+    parts = ranks.parts()
+    return {"count": number(ranks.count), **{name: _work(work, matmul=True) for name, work in parts.items()}}
 
 
 def _parameters(report: Report) -> dict[str, Any]:

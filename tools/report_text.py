@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from bpir.ir.expression import ONE, Expr
-from bpir.tools.report import MEANINGS, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
+from bpir.tools.report import MEANINGS, AllRanks, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -41,7 +41,15 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
             found.append(Table(("memory", "what it holds", "bytes"), rows, words=2))
         else:
             found.append(_named("memory", "bytes", memory))
+    if by == "total" and report.ranks is not None:
+        found.append(_ranks_table(report.ranks))
     return found
+
+
+def _ranks_table(ranks: AllRanks) -> Table:
+    names = {"model": "of the model", "total": f"all {_readable(ranks.count)} ranks"}
+    rows: list[tuple[str | Expr, ...]] = [(names.get(name, name), *_cells(work)) for name, work in ranks.parts().items()]
+    return Table(("together", *_COMPONENTS), tuple(rows))
 
 
 def _network_tables(whole: Parameters, by: str) -> list[Table]:

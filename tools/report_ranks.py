@@ -1,0 +1,80 @@
+"""What all ranks of tensor parallelism do together: what the model takes, what each of them does again, and what sums and gathers cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.tools.report import AllRanks, TaskRow, Work, summed, vector
+
+if TYPE_CHECKING:
+    from bpir.dialects.bp import SymbolTable
+
+TENSOR = "tensor"
+FORK = "fork"
+
+
+def all_ranks(tasks: Sequence[TaskRow], degree: Expr, table: SymbolTable, alone: Sequence[TaskRow] | None = None) -> AllRanks | None:
+    """The work of all ranks, in three parts whose sum it is.
+
+    `model` is the work that one rank would have. `reduced` are the collectives, and the sums of gradients that are made for a reduction:
+    what is added before it and what is added behind it would be one sum. All else is `replicated`: each rank does what one could, as a
+    norm of whole values, or reads what all read, as the operand of a column-parallel linear.
+
+    Args:
+        degree: how many ranks there are. Where it is a symbol, the work on one rank is that of the text with 1 in its place: every share
+            is a size divided by it.
+        alone: the tasks of the same step on one rank, where the degree is a number.
+
+    Returns:
+        None where nothing says what one rank would do, or where there is one.
+    """
+    if degree is ONE:
+        return None
+    if alone is None and not _is_free(degree, table):
+        return None
+    computed = [task for task in tasks if task.collective is None]
+    everything = _times(degree, summed(task.in_all for task in tasks))
+    extra = _summed_apart(tasks)
+    reduced = summed([_times(degree, summed(task.in_all for task in tasks if task.collective is not None)), extra])
+    if alone is not None:
+        model = summed(task.in_all for task in alone)
+    else:
+        model = _difference(_with_one(summed(task.in_all for task in computed), degree), extra)
+    return AllRanks(degree, model, _difference(_difference(everything, model), reduced), reduced)
+
+
+def _is_free(degree: Expr, table: SymbolTable) -> bool:
+    """Whether the degree is a symbol that no size is made of."""
+    defined = {name for relation in table.relations if relation.kind == "equal" for name in relation.symbols}
+    return degree.symbols == (degree.text,) and degree.text not in defined
+
+
+def _summed_apart(tasks: Sequence[TaskRow]) -> Work:
+    """What the sums of gradients before a reduction write, and those behind it read again: `n` of each, which one sum would not."""
+    named = {task.name: task for task in tasks}
+    found = []
+    for task in tasks:
+        collectives = [named[name] for name in task.after if task.operation == FORK and named[name].collective is not None]
+        for first in (named[name] for collective in collectives for name in collective.after):
+            if first.operation == FORK:
+                found.append(Work(read=first.in_all.write, write=first.in_all.write))
+    return summed(found)
+
+
+def _with_one(work: Work, degree: Expr) -> Work:
+    return _mapped(work, lambda value: value.substitute({degree.text: ONE}))
+
+
+def _times(count: Expr, work: Work) -> Work:
+    return _mapped(work, lambda value: count * value)
+
+
+def _difference(work: Work, other: Work) -> Work:
+    less: Mapping[str, Expr] = vector(other)
+    return Work(**{name: value - less.get(name, ZERO) for name, value in vector(work).items()})
+
+
+def _mapped(work: Work, change: Callable[[Expr], Expr]) -> Work:
+    return Work(**{name: change(value) for name, value in vector(work).items()})
