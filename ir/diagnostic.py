@@ -42,12 +42,13 @@ class Source:
         return self._starts
 
 
-class Span(metaclass=Record):
+class Span:
     """The bytes `start` to `end` of a source."""
 
-    source: Source
-    start: int
-    end: int
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self.source, self.start, self.end = source, start, end
 
 
 class Diagnostic(metaclass=Record):

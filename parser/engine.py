@@ -32,6 +32,9 @@ from bpir.parser.tables import ACCEPT, Tables
 RawAction = Callable[[Any, list[Any], int, int], Any]
 """Receives the parser's state, the values of all symbols of its rule, and the offsets of its text."""
 
+SUMS = -1
+"""The number of what is no memo: of sums that are read at once."""
+
 _MAXIMUM_STACK = 60_000
 _SIGILS = (HASH, BANG)
 
@@ -84,7 +87,7 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
             for matcher, number, target in memos[state]:
                 found = matcher(text, position, end)
                 if found is not None:
-                    value = memo[number].get(found[1])
+                    value = memo[number].get(found[1]) if number != SUMS else parser.sums.get(found)
                     after = target
                     break
             else:

@@ -50,7 +50,7 @@ from bpir.ir.declaration import (
 from bpir.parser.affine_actions import AFFINE_ACTIONS, AFFINE_FACTORIES
 from bpir.parser.attribute_actions import ATTRIBUTE_ACTIONS, ATTRIBUTE_FACTORIES
 from bpir.parser.base_grammar import BASE, BASE_STARTS
-from bpir.parser.engine import Program, RawAction
+from bpir.parser.engine import SUMS, Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
 from bpir.parser.function_actions import FUNCTION_ACTIONS
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, is_word
@@ -58,7 +58,7 @@ from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
 from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
 from bpir.parser.metadata_actions import METADATA_ACTIONS
 from bpir.parser.operation_actions import OPERATION_ACTIONS, OPERATION_FACTORIES, custom, custom_open
-from bpir.parser.state import SUMS, ParserState
+from bpir.parser.state import ParserState
 from bpir.parser.sums import SUM
 from bpir.parser.tables import Rule, Tables, tables
 from bpir.parser.type_actions import TYPE_ACTIONS, TYPE_FACTORIES

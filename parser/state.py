@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
 
-SUMS = 3  # the number of the memo that makes what it does not hold
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
 _MAXIMUM_EXPANSION = 20_000_000
@@ -96,7 +95,8 @@ class ParserState:
         self.program = program
         self.allow_unregistered = allow_unregistered
         self.raw_start = 0
-        self.memo: list[Any] = [{}, {}, {}, Sums()]
+        self.memo: list[dict[str, Any]] = [{}, {}, {}]
+        self.sums = Sums(self)
         self.types: dict[str, Type] = {}  # by the whole text of a `!name<...>` token
         self.attributes: dict[str, Attribute] = {}
         self.strings: dict[str, str] = {}

@@ -1,43 +1,85 @@
-"""Sums of products of symbols at once, such as `4*B*S*H/t + 5*B`: most expressions of a file. All others are read by the grammar."""
+"""Sums at once, such as `4*B*S*H/t + 256*ceildiv(B*H, 256)`: a product is read by the grammar the first time, and its text remembered.
+
+Expressions of large files are sums of the same products, with ever other coefficients. Whatever does not look like such a sum, or is
+wrong, is left to the grammar, which reads the sum from its beginning: no diagnostic is made here.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.expression import Expr, ExpressionError, constant, quotient, symbol, total
 
+if TYPE_CHECKING:
+    from bpir.parser.state import ParserState
+
 _WORD = r"[A-Za-z_][A-Za-z0-9_$.]*+"
-_PRODUCT = rf"(?:[1-9][0-9]{{0,17}}+\*)?+{_WORD}(?:[*/]{_WORD}(?!\())*+"
-SUM = re.compile(rf"[ \t\r\n]*+({_PRODUCT}(?: \+ {_PRODUCT})*+)(?=,|\Z)")
-_LONGEST = 1000
+_INTEGER = r"[1-9][0-9]{0,17}+"
+_INSIDE = r"(?:[A-Za-z0-9_$.*+, -]|/(?!/))"
+_BRACKETS = rf"\({_INSIDE}*+(?:\({_INSIDE}*+\){_INSIDE}*+)*+\)"  # of a node or a group, with others inside, but none in those
+_POWER = r"(?:\*\*[1-9][0-9]{0,2}+)?+"
+_FACTOR = rf"(?:{_WORD}(?:{_BRACKETS})?+|{_BRACKETS}){_POWER}"
+_PRODUCT = rf"{_FACTOR}(?:[*/](?:{_FACTOR}|{_INTEGER}(?!\*\*)))*+"
+_TERM = rf"(?:{_INTEGER}\*)?+{_PRODUCT}"
+SUM = re.compile(rf"[ \t\r\n]*+({_TERM}(?: [+-] {_TERM})*+)(?=,|\Z)")
+_PARTS = re.compile(rf"(?: ([+-]) )?+(?:({_INTEGER})\*)?+({_PRODUCT})")
+_PLAIN = re.compile(rf"{_WORD}(?:[*/]{_WORD})*+")
+_LONGEST = 10_000
+_REMEMBERED = 100_000
 
 
 class Sums:
-    """Expressions by their text; it remembers products of symbols, whatever their coefficients."""
+    """Expressions by their text; it remembers products, whatever their coefficients."""
 
-    def __init__(self) -> None:
-        self.products: dict[str, Expr] = {}
+    def __init__(self, parser: ParserState) -> None:
+        self._parser = parser
+        self._products: dict[str, Expr | None] = {}
 
-    def get(self, text: str) -> Expr | None:
+    def get(self, found: re.Match[str]) -> Expr | None:
         """The expression of a text that `SUM` found; None if the grammar must read it."""
-        if len(text) > _LONGEST:
+        begin, end = found.span(1)
+        if end - begin > _LONGEST or len(self._products) > _REMEMBERED:
             return None
+        terms: list[Expr] = []
         try:
-            terms = [self._term(part) for part in text.split(" + ")]
+            for part in _PARTS.finditer(found.string, begin, end):
+                sign, digits, product = part.groups()
+                value = self._products.get(product) or self._product(product, part.start(3))
+                if value is None:
+                    return None
+                if digits:
+                    value = constant(int(digits)) * value
+                terms.append(-value if sign == "-" else value)
             return terms[0] if len(terms) == 1 else total(terms)
-        except ExpressionError:  # the grammar says where
+        except (ExpressionError, DiagnosticError):  # the grammar says where
             return None
 
-    def _term(self, text: str) -> Expr:
-        digits, _, rest = text.partition("*") if text[0].isdigit() else ("", "", text)
-        product = self.products.get(rest)
-        if product is None:
-            first, *others = re.split(r"([*/])", rest)
-            above: list[Expr] = [symbol(first)]
-            below: list[Expr] = []
-            for sign, name in zip(others[::2], others[1::2], strict=True):
-                (above if sign == "*" else below).append(symbol(name))
-            found = above[0] if not others else quotient(above, below)
-            assert found is not None  # each symbol is one term
-            product = self.products[rest] = found
-        return constant(int(digits)) * product if digits else product
+    def _product(self, text: str, begin: int) -> Expr | None:
+        """A product that is not remembered; None while the grammar reads it."""
+        if text in self._products:
+            return None
+        if _PLAIN.fullmatch(text):
+            value = _of_symbols(text)
+        else:
+            from bpir.parser.engine import run
+
+            self._products[text] = None
+            try:
+                value = run(self._parser.program, self._parser, "only_expr", begin, begin + len(text))
+            finally:
+                del self._products[text]
+        self._products[text] = value
+        return value
+
+
+def _of_symbols(text: str) -> Expr:
+    first, *others = re.split(r"([*/])", text)
+    above: list[Expr] = [symbol(first)]
+    below: list[Expr] = []
+    for sign, name in zip(others[::2], others[1::2], strict=True):
+        (above if sign == "*" else below).append(symbol(name))
+    found = above[0] if not others else quotient(above, below)
+    assert found is not None  # each symbol is one term
+    return found

@@ -100,6 +100,18 @@ def test_simple_operations_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 SUMS = ["4*B*S*H*d*h/t + 5*B", "B", "7*B", "B/t/t*t", "B*B + B*B", "B/B", "0*B", "07*B", "B + 2", "-B", "max(B, S) + B", "B*max(S, 1)"]
+SUMS += ["256*ceildiv(B*S**2, 256*t) + ceildiv(B*S**2, 256*t)", "3*B/2 - 5*B*S**2/(8*t)", "max(B, ceildiv(S, 2)) - min(B, S)", "f(B) + B"]
+SUMS += [
+    "max(max(max(B, S), 1), 2)",
+    "B/(S - S)",
+    "ceildiv(B) + B",
+    "B - B",
+    "B*(S + 1)**2/3",
+    "B + max(B, 2)**2*4",
+    "max(B // 2",
+    "2**B",
+    "B/2**2",
+]
 SUMS += ["x.y*B + 3*x.y", "*".join("B" * 400), "*".join(["B"] * 1001), " + ".join(["B"] * 300), f"{10**18}*B", "B*2", "B**2", "B /t", "B\n"]
 
 
@@ -108,5 +120,5 @@ SUMS += ["x.y*B + 3*x.y", "*".join("B" * 400), "*".join(["B"] * 1001), " + ".joi
 def test_the_grammar_reads_the_same_sums(text: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = f'"e.a"() {{v = {form.replace("{}", text)}}} : () -> ()\n'
     found = read(module)
-    monkeypatch.setattr(sums.Sums, "get", lambda self, text: None)
+    monkeypatch.setattr(sums.Sums, "get", lambda self, found: None)
     assert found == read(module)
