@@ -101,8 +101,10 @@ class Blocks:
         y = self._attention(lines, layer, self._norm(lines, "n", "attention.norm", "%x"))
         r = lines.add("r", "add", "attention.residual", f"{y}, %x")
         lines.space()
-        w = self._mlp(lines, self._norm(lines, "m", "mlp.norm", r))
-        return lines.end(lines.add("z", "add", "mlp.residual", f"{w}, {r}"))
+        group = "moe" if layer.routed else "mlp"
+        m = self._norm(lines, "m", f"{group}.norm", r)
+        w = self._experts(lines, m) if layer.routed else self._mlp(lines, m)
+        return lines.end(lines.add("z", "add", f"{group}.residual", f"{w}, {r}"))
 
     def _after(self, lines: Lines, layer: Layer) -> list[str]:
         """Vaswani et al. 2017: `r = norm(x + attention(x))`, then `z = norm(r + mlp(r))`."""
@@ -147,6 +149,8 @@ class Blocks:
 
     def _attention(self, lines: Lines, layer: Layer, value: str) -> str:
         model = self.model
+        if model.latent:
+            return self._latent_attention(lines, value)
         g = "h" if model.kv_heads == model.heads else "g"
         bias = "bias " if model.qkv_bias else ""
         q, k, v = lines.add(
@@ -162,6 +166,7 @@ class Blocks:
         settings = ["context c"]
         settings += ["window W"] if layer.window else []
         settings += ["softcap"] if model.score_cap else []
+        settings += ["sinks"] if model.sinks else []
         settings += ["dropout"] if model.attention_dropout else []
         remark = "ALiBi, a bias of the scores without weights, is not counted" if model.alibi else self.note("score_cap", model.score_cap)
         o = lines.add("o", "attention", "attention.core", f"{q}, {k}, {v}", " ".join(settings), remark)
@@ -169,22 +174,59 @@ class Blocks:
         y = lines.add("y", "linear", "attention.output_projection", o, f"{bias}: [H]", self.note("output_bias", bias))
         return self._result(lines, "y", "attention", y)
 
+    def _latent_attention(self, lines: Lines, value: str) -> str:
+        """DeepSeek-AI 2024: Q, K and V from latents; a rotary part of Q by heads, and of K for all of them."""
+        model, query = self.model, value
+        if model.query_latent:
+            down = lines.add("qa", "linear", "attention.query_down", value, ": [a]", self.note("query_latent"))
+            query = self._norm(lines, "qn", "attention.query_norm", down)
+        layer = "attention.query_up" if model.query_latent else "attention.query"
+        q, turned = lines.add("q qp", "linear", layer, query, ": [h x n], [h x r]").split(", ")
+        latent, key = lines.add("ca kp", "linear", "attention.latent", value, ": [l], [r]", self.note("latent")).split(", ")
+        latent = self._norm(lines, "cn", "attention.latent_norm", latent)
+        turned, key = lines.add("qr kr", "rope", "attention.rope", f"{turned}, {key}").split(", ")
+        o = lines.add("o", "latent_attention", "attention.core", f"{q}, {turned}, {latent}, {key}", "values v context c")
+        return self._result(lines, "y", "attention", lines.add("y", "linear", "attention.output_projection", o, ": [H]"))
+
+    def _experts(self, lines: Lines, value: str) -> str:
+        """Shazeer et al. 2017: a router, the rows that it sends to experts, and their sum; beside them the shared experts."""
+        model, letter = self.model, self.model.expert_letter
+        bias = "bias " if model.router_bias else ""
+        scores = "" if model.scores == "softmax" else f" scores {model.scores}"
+        route = lines.add("route", "router", "moe.router", value, f"{bias}top k of E{scores}", self.note("chosen"))
+        rows = lines.add("rows", "dispatch", "moe.dispatch", f"{value}, {route}")
+        bias = "bias " if model.expert_bias else ""
+        gate = lines.add("a", "experts", "moe.gate", rows, f"{bias}of E : [{letter}]")
+        up = lines.add("u", "experts", "moe.up", rows, f"{bias}of E : [{letter}]")
+        inner = lines.add("p", "mul", "moe.multiply", f"{self._activation(lines, gate, 'moe')}, {up}")
+        back = lines.add("w", "experts", "moe.contract", inner, f"{bias}of E : [H]")
+        y = lines.add("y1", "combine", "moe.combine", f"{back}, {route}")
+        if model.shared_feed_forward:
+            lines.space()
+            shared = self._gated(lines, value, "shared", model.shared_letter)
+            y = lines.add("ys", "add", "moe.sum", f"{y}, {shared}")
+        return self._result(lines, "ys", "moe", y)
+
+    def _gated(self, lines: Lines, value: str, group: str, letter: str, bias: str = "", why: str = "") -> str:
+        gate = lines.add("a", "linear", f"{group}.gate", value, f"{bias}: [{letter}]", why)
+        up = lines.add("u", "linear", f"{group}.up", value, f"{bias}: [{letter}]")
+        inner = lines.add("p", "mul", f"{group}.multiply", f"{self._activation(lines, gate, group)}, {up}")
+        return lines.add("w", "linear", f"{group}.contract", inner, f"{bias}: [H]")
+
     def _mlp(self, lines: Lines, value: str) -> str:
         model = self.model
         bias = "bias " if model.mlp_bias else ""
         why = self.note("mlp_bias", bias)
         if model.gated:
-            gate = lines.add("a", "linear", "mlp.gate", value, f"{bias}: [F]", why)
-            up = lines.add("u", "linear", "mlp.up", value, f"{bias}: [F]")
-            inner = lines.add("p", "mul", "mlp.multiply", f"{self._activation(lines, gate)}, {up}")
+            w = self._gated(lines, value, "mlp", "F", bias, why)
         else:
             inner = self._activation(lines, lines.add("u", "linear", "mlp.expand", value, f"{bias}: [F]", why))
-        w = lines.add("w", "linear", "mlp.contract", inner, f"{bias}: [H]")
+            w = lines.add("w", "linear", "mlp.contract", inner, f"{bias}: [H]")
         return self._result(lines, "w", "mlp", w)
 
-    def _activation(self, lines: Lines, value: str) -> str:
+    def _activation(self, lines: Lines, value: str, group: str = "mlp") -> str:
         kind = self.model.activation
-        return lines.add("s", kind, f"mlp.{kind}", value, comment=self.note("activation"))
+        return lines.add("s", kind, f"{group}.{kind}", value, comment=self.note("activation"))
 
     def _result(self, lines: Lines, name: str, group: str, value: str) -> str:
         """The result of a sublayer on its way to the residual stream."""

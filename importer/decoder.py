@@ -11,6 +11,7 @@ class Layer:
 
     window: bool = False  # it sees the last tokens only
     rotary: bool = True  # it turns queries and keys by their positions
+    routed: bool = False  # its MLP is a mixture of experts
 
 
 @attrs.frozen
@@ -30,6 +31,14 @@ class Decoder:
             `parallel_two` (a norm for each).
         query_key_norm: `none`, `head` (over the head size, the same weights for all heads), `heads` (over the head size, weights for
             each head), `whole` (over all heads together).
+        experts, chosen: how many experts a routed layer has, and how many a token is sent to; 0 if no layer is routed.
+        expert_feed_forward: their width.
+        shared_feed_forward: the width of the experts that see every token, together; 0 if there are none.
+        scores: what makes weights of a router's scores: `softmax` or `sigmoid`.
+        router_bias, expert_bias: whether these have a bias.
+        latent, query_latent: the width of the latent that K and V are products of, and that of Q's; 0 if there is none. With a latent
+            `rotary` is the rotary part of a head, beside `key_size`; `value_size` is the size of V.
+        sinks: whether each head has a learned score that takes part in the softmax.
         activation: the name of an operation of the language: `silu`, `gelu_erf`, ...
         gated: whether a second projection is multiplied with the activation.
         qkv_bias, output_bias, mlp_bias, head_bias: which projections have a bias.
@@ -75,4 +84,38 @@ class Decoder:
     embedding_dropout: bool = False
     attention_dropout: bool = False
     residual_dropout: bool = False
+    experts: int = 0
+    chosen: int = 0
+    expert_feed_forward: int = 0
+    shared_feed_forward: int = 0
+    scores: str = "softmax"
+    router_bias: bool = False
+    expert_bias: bool = False
+    latent: int = 0
+    query_latent: int = 0
+    key_size: int = 0
+    value_size: int = 0
+    sinks: bool = False
     element: str = "bf16"
+
+    @property
+    def dense(self) -> bool:
+        """Whether a layer has an MLP that is no mixture of experts."""
+        return any(not layer.routed for layer in self.layers)
+
+    @property
+    def expert_letter(self) -> str:
+        """The letter of the width of experts: `F`, unless dense layers have that."""
+        return "f" if self.dense else "F"
+
+    @property
+    def shared_letter(self) -> str:
+        """The letter of the width of shared experts."""
+        return self.expert_letter if self.shared_feed_forward == self.expert_feed_forward else "s"
+
+    @property
+    def widths(self) -> list[int]:
+        """The widths of the feed-forward layers that there are."""
+        routed = any(layer.routed for layer in self.layers)
+        found = [self.feed_forward] if self.dense else []
+        return [*found, *([self.expert_feed_forward] if routed else []), *([self.shared_feed_forward] if self.shared_feed_forward else [])]

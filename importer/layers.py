@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
+
 from bpir.importer.decoder import Layer
 from bpir.importer.fields import KINDS, MAXIMUM_LAYERS, Field, Rule, Values
 from bpir.importer.reading import Reading
@@ -129,3 +131,40 @@ def attention_types(field: str) -> Rule:
         return _layers([word == "local" for word in words], values)
 
     return Rule(field, of)
+
+
+def routed(text: str, marks: Callable[[Reading, Values], list[bool]], windows: Rule | None = None) -> Rule:
+    """Which layers are mixtures of experts, by marks; their windows are as another rule says, none where there is no rule."""
+
+    def of(reading: Reading, values: Values) -> tuple[Layer, ...]:
+        layers = windows.of(reading, values) if windows is not None else _layers([False] * values["depth"], values)
+        found = marks(reading, values)
+        return tuple(attrs.evolve(layer, routed=mark) for layer, mark in zip(layers, found, strict=True))
+
+    return Rule(text, of)
+
+
+def all_routed(reading: Reading, values: Values) -> list[bool]:
+    """Every layer is a mixture of experts."""
+    return [True] * values["depth"]
+
+
+def dense_first(field: str, default: int, null: int = 0) -> Callable[[Reading, Values], list[bool]]:
+    """The first layers are dense, the others are routed."""
+
+    def of(reading: Reading, values: Values) -> list[bool]:
+        dense = reading.field("layers", Field(field, "count", default, null), values)
+        return [index >= dense for index in range(values["depth"])]
+
+    return of
+
+
+def sparse_step(reading: Reading, values: Values) -> list[bool]:
+    """Qwen: each `decoder_sparse_step`-th layer is routed, but for those that `mlp_only_layers` lists."""
+    step = reading.field("layers", Field("decoder_sparse_step", "size", 1), values)
+    member = reading.find("mlp_only_layers")
+    nodes = member.node.value if member is not None and isinstance(member.node.value, list) else []
+    dense = {node.value for node in nodes}
+    if member is not None and not all(isinstance(value, int) and 0 <= value < values["depth"] for value in dense):
+        reading.fail(f"'mlp_only_layers' must be a list of numbers of layers, from 0 to {values['depth'] - 1}", member.node.span)
+    return [index not in dense and (index + 1) % step == 0 for index in range(values["depth"])]

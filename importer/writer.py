@@ -56,13 +56,21 @@ def _symbols(model: Decoder, notes: dict[str, str]) -> list[Symbol]:
     """The sizes that the blocks name, in the order of the papers."""
     used = [
         ("H", "width", True),
-        ("F", "feed_forward", True),
+        ("F", "feed_forward", model.dense),
+        (model.expert_letter, "expert_feed_forward", bool(model.experts)),
+        ("s", "shared_feed_forward", bool(model.shared_feed_forward) and model.shared_letter == "s"),
         ("V", "vocabulary", True),
         ("L", "depth", len(set(model.layers)) == 1),
         ("h", "heads", True),
-        ("g", "kv_heads", model.kv_heads != model.heads),
-        ("d", "head_size", True),
-        ("r", "rotary", 0 < model.rotary < model.head_size),
+        ("g", "kv_heads", model.kv_heads != model.heads and not model.latent),
+        ("d", "head_size", not model.latent),
+        ("n", "key_size", bool(model.latent)),
+        ("r", "rotary", 0 < model.rotary < model.head_size or bool(model.latent)),
+        ("v", "value_size", bool(model.latent)),
+        ("a", "query_latent", bool(model.query_latent)),
+        ("l", "latent", bool(model.latent)),
+        ("E", "experts", bool(model.experts)),
+        ("k", "chosen", bool(model.experts)),
         ("W", "window", any(layer.window for layer in model.layers)),
         ("P", "positions", bool(model.positions)),
         ("w", "embedding_width", bool(model.embedding_width)),
@@ -74,8 +82,10 @@ def _symbols(model: Decoder, notes: dict[str, str]) -> list[Symbol]:
 def _declarations(model: Decoder, symbols: list[Symbol]) -> Iterator[str]:
     letters = [symbol.letter for symbol in symbols]
     relations = ["g | h"] if "g" in letters else []
-    relations += ["t | h", "t | F", "t | H"] if _splits(model) else []
-    relations += ["d > r"] if "r" in letters else []
+    shared = [letter for letter in ("F", "f", "s") if letter in letters]
+    relations += ["t | h", *(f"t | {letter}" for letter in shared), "t | H"] if _splits(model) else []
+    relations += ["d > r"] if "r" in letters and "d" in letters else []
+    relations += ["E > k"] if model.experts > model.chosen else []
     names = ["B", "S", "c", *letters, *(["t"] if _splits(model) else [])]
     yield f"bp.symbols {', '.join(names)}" + (f" where {', '.join(relations)}" if relations else "")
     for symbol in symbols:
@@ -84,7 +94,7 @@ def _declarations(model: Decoder, symbols: list[Symbol]) -> Iterator[str]:
 
 def _splits(model: Decoder) -> int:
     """The largest number of ranks, at most 8, that can share the heads, the feed-forward layer and the width evenly; 0 if there is none."""
-    common = math.gcd(model.heads, model.feed_forward, model.width)
+    common = math.gcd(model.heads, *model.widths, model.width)
     few = [ranks for ranks in range(2, 9) if common % ranks == 0]
     return few[-1] if few else common if common > 1 else 0
 
@@ -100,7 +110,11 @@ def _strategy(model: Decoder) -> Iterator[str]:
     if _splits(model):
         yield "bind.strategy @tp {tensor = t}"
     else:
-        yield f"bind.strategy @one {{tensor = 1}}  // no number divides h = {model.heads}, F = {model.feed_forward}, H = {model.width}"
+        yield f"bind.strategy @one {{tensor = 1}}  // no number divides h = {model.heads}, {_spelled(model)}, H = {model.width}"
+
+
+def _spelled(model: Decoder) -> str:
+    return ", ".join(f"F = {width}" for width in model.widths)
 
 
 def _block(name: str, argument: str, body: list[str]) -> list[str]:
@@ -131,11 +145,13 @@ def _kinds(layers: Sequence[Layer]) -> dict[Layer, str]:
         return {found[0]: "layer"}
     windows = len({layer.window for layer in found}) == 2
     rotary = len({layer.rotary for layer in found}) == 2
+    routed = len({layer.routed for layer in found}) == 2
 
     def name(layer: Layer) -> str:
         place = ("local" if layer.window else "global") if windows else ""
         turned = ("rotary" if layer.rotary else "unrotated") if rotary and (not windows or len(found) > 2) else ""
-        return "_".join(part for part in (place, turned) if part)
+        experts = ("moe" if layer.routed else "dense") if routed else ""
+        return "_".join(part for part in (place, turned, experts) if part)
 
     return {layer: name(layer) for layer in found}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bpir.importer.families import alibi, gemma, gpt, later, llama, neox, norms, qwen, remote
+from bpir.importer.families import alibi, experts, gemma, gpt, later, llama, neox, norms, qwen, remote
 from bpir.importer.family import Family
 
-_MODULES = (llama, qwen, gemma, gpt, neox, alibi, norms, remote, later)
+_MODULES = (llama, qwen, gemma, gpt, neox, alibi, norms, remote, experts, later)
 FAMILIES: tuple[Family, ...] = tuple(family for module in _MODULES for family in module.MEMBERS)
 """All families, those that can't be imported last."""
 

@@ -12,11 +12,7 @@ _INDEXER = "sparse attention with an indexer is not in the language"
 _CROSS = "cross-attention is not in the language"
 
 MEMBERS = (
-    refused("mixtral", ("MixtralForCausalLM",), _EXPERTS),
     refused("qwen2_moe", ("Qwen2MoeForCausalLM",), _EXPERTS),
-    refused("qwen3_moe", ("Qwen3MoeForCausalLM",), _EXPERTS),
-    refused("qwen3_vl_moe_text", ("Qwen3VLMoeTextModel",), _EXPERTS),
-    refused("olmoe", ("OlmoeForCausalLM",), _EXPERTS),
     refused("flex_olmo", ("FlexOlmoForCausalLM",), _EXPERTS),
     refused("phimoe", ("PhimoeForCausalLM", "PhiMoEForCausalLM"), _EXPERTS),
     refused("granitemoe", ("GraniteMoeForCausalLM",), _EXPERTS),
@@ -33,9 +29,6 @@ MEMBERS = (
     refused("minimax_m3", ("MiniMaxM3ForCausalLM", "MiniMaxM3SparseForConditionalGeneration"), _EXPERTS, "minimax_m3_vl"),
     refused("mimo_v2_flash", ("MiMoV2FlashForCausalLM",), _SINKS),
     refused("gemma4_text", ("Gemma4ForCausalLM",), "layers with other head sizes and shared keys and values are not in the language"),
-    refused("gpt_oss", ("GptOssForCausalLM",), _SINKS),
-    refused("deepseek_v2", ("DeepseekV2ForCausalLM",), _LATENT),
-    refused("deepseek_v3", ("DeepseekV3ForCausalLM",), _LATENT, "kimi_k2"),
     refused("minicpm3", ("MiniCPM3ForCausalLM",), "latent attention is not in the language yet"),
     refused("glm4_moe_lite", ("Glm4MoeLiteForCausalLM",), _LATENT),
     refused("longcat_flash", ("LongcatFlashForCausalLM",), _LATENT),
