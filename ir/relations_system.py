@@ -39,10 +39,13 @@ class System(metaclass=Record):
     bounds: Sequence[Expr]  # never negative, by parameters: what an order or a divisor leaves open
     contradiction: str | None  # why nothing is admissible
     decided: dict[Atom, Expr | None]  # what nodes are equal to, as far as that was asked for
+    replacement: Substitution  # of the eliminated symbols; it remembers nodes, which come again in every difference with them
 
     def apply(self, expr: Expr) -> Expr:
         """The expression by parameters."""
-        return expr.substitute(self.values)
+        if not any(name in self.values for name in expr.symbols):
+            return expr
+        return self.replacement.apply(expr)
 
     def used(self, names: Sequence[str]) -> list[str]:
         """The texts of the relations that the values of the named symbols come from, in order of symbol."""
@@ -95,7 +98,9 @@ class _Solver:
         except _Contradiction as error:
             contradiction = str(error)
         bounds = [*self._bounds, *(fact - 1 for fact, is_positive in self._whole.items() if is_positive)]
-        self.system = System(self._values, self._origins, list(self._whole), self._lower, self._larger, bounds, contradiction, {})
+        replacement = Substitution(self._values)
+        whole = list(self._whole)
+        self.system = System(self._values, self._origins, whole, self._lower, self._larger, bounds, contradiction, {}, replacement)
 
     def _orient(self, relations: Sequence[Relation], bindings: Mapping[str, int]) -> None:
         for name, number in bindings.items():

@@ -215,3 +215,15 @@ def test_effort_is_bounded() -> None:
     left = sum(nodes, ZERO) * sum(nodes[:5], ZERO)
     answers = {Facts(searching=False).at_least(left, nodes[0] * nodes[1] * 50).answer for _ in range(2)}
     assert len(answers) == 1
+
+
+def test_a_multiple_of_a_maximum_is_an_integer_where_that_of_each_argument_is() -> None:
+    """`16*max(4481*t + 256, 4033*t + 2304)/t` with `t | 128`: 16*256 and 16*2304 are multiples of 128, 256/t alone may be none of `t`.
+
+    The normal form takes 16 out of the maximum, so the factor must be put back before its arguments are looked at.
+    """
+    t = symbol("t")
+    size = maximum(71696 * t + 4096, 64528 * t + 36864) / t
+    assert Facts([Relation("divides", t, constant(128))]).integral(size).proved
+    assert Facts([Relation("divides", t, constant(128))]).integral(5 * minimum(t + 256, 3 * t + 384, 128 * t) / t).proved
+    assert Facts([Relation("divides", t, constant(128))]).integral(maximum(t + 64, t + 32) / t).refuted

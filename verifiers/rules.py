@@ -9,7 +9,6 @@ from bpir.ir.declaration import Place, looked_at
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.expression_bounds import integral
-from bpir.ir.expression_values import Substitution, nodes_of
 from bpir.ir.operation import Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Verdict
@@ -29,20 +28,6 @@ def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relati
     needed = [type for type in reduced if not known or not integral(product(type.dims), known)]
     sizes = {size for type in needed for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
     return {Relation("divides", ranks, size) for size in sizes}
-
-
-def parts(size: Expr) -> list[Expr]:
-    """The expressions of which a size is always one: each `max` and `min` in it replaced by one of its arguments."""
-    found: list[Expr] = []
-    left = [size]
-    while left and len(found) + len(left) <= _PARTS:
-        current = left.pop()
-        node = next((atom for atom in nodes_of(current) if atom.kind in ("max", "min")), None)
-        if node is None:
-            found.append(current)
-        else:
-            left += [Substitution({}, {node: argument}).apply(current) for argument in node.arguments]
-    return found if not left else [size]
 
 
 class Findings:
@@ -93,10 +78,9 @@ class Findings:
         self.at_least(rule, operation, what, size, needed, *notes)
         if size is needed or self.facts.equal(size, needed).proved:
             return
-        for part in parts(size):
-            statement = Statement(ONE, "|", part)
-            message = f"{what} is no whole number of bytes: {part.text}"
-            self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
+        statement = Statement(ONE, "|", size)
+        message = f"{what} is no whole number of bytes: {size.text}"
+        self.claim(rule, operation, message, what, statement, statement.decide(self.facts), *notes)
 
     def whole(self, rule: str, operation: Place, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number, and not negative, for every admissible binding."""

@@ -1,12 +1,12 @@
-"""Families that are known and can't be imported yet, each with what the language lacks."""
+"""Families that are known and can't be imported yet, each with what is lacking."""
 
 from __future__ import annotations
 
 from bpir.importer.family import refused
 
-_EXPERTS = "routed experts are not in the language yet"
-_LATENT = "latent attention and routed experts are not in the language yet"
-_SINKS = "attention sinks and routed experts are not in the language yet"
+_EXPERTS = "how its experts are routed and shared is not in the table yet"
+_LATENT = "its latent attention is not in the table yet"
+_SINKS = "its attention sinks and experts are not in the table yet"
 _HYBRID = "layers of linear attention or a state space are not in the language"
 _INDEXER = "sparse attention with an indexer is not in the language"
 _CROSS = "cross-attention is not in the language"
@@ -29,7 +29,7 @@ MEMBERS = (
     refused("minimax_m3", ("MiniMaxM3ForCausalLM", "MiniMaxM3SparseForConditionalGeneration"), _EXPERTS, "minimax_m3_vl"),
     refused("mimo_v2_flash", ("MiMoV2FlashForCausalLM",), _SINKS),
     refused("gemma4_text", ("Gemma4ForCausalLM",), "layers with other head sizes and shared keys and values are not in the language"),
-    refused("minicpm3", ("MiniCPM3ForCausalLM",), "latent attention is not in the language yet"),
+    refused("minicpm3", ("MiniCPM3ForCausalLM",), _LATENT),
     refused("glm4_moe_lite", ("Glm4MoeLiteForCausalLM",), _LATENT),
     refused("longcat_flash", ("LongcatFlashForCausalLM",), _LATENT),
     refused("deepseek_v32", ("DeepseekV32ForCausalLM",), _INDEXER),

@@ -9,7 +9,7 @@ from itertools import product as grid
 from math import lcm, prod
 
 from bpir.ir.expression import Expr
-from bpir.ir.expression_atoms import UNIT, Atom, Monomial, power, product
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product
 from bpir.ir.expression_bounds import integral, whole
 from bpir.ir.expression_core import intern
 from bpir.ir.expression_fraction import divide
@@ -37,8 +37,17 @@ def is_integral(system: System, expr: Expr) -> bool:
 
 
 def is_term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
-    """Whether one term is an integer, by the divisor facts: `B*h*d/t` where `h*d/t` is one."""
-    return _matches(system, m, c, _FACT_FACTORS)
+    """Whether one term is an integer, by the divisor facts: `B*h*d/t` where `h*d/t` is one.
+
+    A multiple of a `max` or a `min` is one if that multiple of each argument is: its value is that of an argument.
+    """
+    if _matches(system, m, c, _FACT_FACTORS):
+        return True
+    node = next((atom for atom, n in m.factors if n == 1 and atom.kind in ("max", "min")), None)
+    if node is None:
+        return False
+    rest = intern({product(m, monomial({node: -1})): c})
+    return all(is_integral(system, argument * rest) for argument in node.arguments)
 
 
 def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
