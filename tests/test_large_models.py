@@ -1,11 +1,15 @@
-"""Latent attention and experts of DeepSeek-V3, with the arithmetic."""
+"""Latent attention of DeepSeek-V3 and the parameters of GPT-OSS, with the arithmetic."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from support import read, run
+from support import read, report, run
 
 from bpir.dialects.levels import PortablePlanIR
+from bpir.importer.entry import import_model
+from bpir.ir.diagnostic import Source
 
 SIZES = {"B": 8, "c": 1024, "H": 7168, "h": 128, "n": 128, "r": 64, "v": 128, "a": 1536, "l": 512}
 LAYER = """
@@ -52,3 +56,19 @@ def test_a_token_in_the_cache_of_a_layer_has_576_elements() -> None:
     (cache,) = (buffer for buffer in planned("").buffers if buffer.role == "state")
     a_token = cache.size.evaluate({**SIZES, "B": 1, "c": 1})
     assert a_token == 2 * (512 + 64) == 1152 and 61 * a_token == 70_272
+
+
+def test_gpt_oss_20b_has_its_parameters() -> None:
+    """24 layers of 32 experts, with biases everywhere and a sink a head; the head is not tied."""
+    config = {
+        **{"architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880},
+        **{"num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201_088},
+        **{"num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False},
+    }
+    width, heads = 2880, 64 * 64
+    attention = width * (heads + 2 * 8 * 64) + heads + 2 * 8 * 64 + heads * width + width + 64
+    experts = 32 * (3 * width * width + 3 * width) + width * 32 + 32
+    expected = 24 * (attention + experts + 2 * width) + 2 * 201_088 * width + width
+    assert expected == 20_914_757_184
+    found = report(read(import_model(Source("gpt-oss.json", json.dumps(config))).text)).network
+    assert found is not None and found.total.integer == expected
