@@ -61,9 +61,19 @@ def test_a_token_in_the_cache_of_a_layer_has_576_elements() -> None:
 def test_gpt_oss_20b_has_its_parameters() -> None:
     """24 layers of 32 experts, with biases everywhere and a sink a head; the head is not tied."""
     config = {
-        **{"architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880},
-        **{"num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201_088},
-        **{"num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False},
+        "architectures": ["GptOssForCausalLM"],
+        "model_type": "gpt_oss",
+        "hidden_size": 2880,
+        "intermediate_size": 2880,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        "vocab_size": 201_088,
+        "num_local_experts": 32,
+        "num_experts_per_tok": 4,
+        "sliding_window": 128,
+        "tie_word_embeddings": False,
     }
     width, heads = 2880, 64 * 64
     attention = width * (heads + 2 * 8 * 64) + heads + 2 * 8 * 64 + heads * width + width + 64
