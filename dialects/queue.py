@@ -11,6 +11,7 @@ from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
+from bpir.ir.rulebook import RuleBook
 from bpir.ir.syntax import Clause, References, SymbolName, Word
 
 declare(Dialect("queue", level="concrete", uses=("concrete",)))
@@ -34,6 +35,7 @@ class QueueMachine(TargetExtension):
     """Four queues; the issue order of each is the stable subsequence of the order of the commands."""
 
     kind = "queue"
+    rules = RuleBook(kind)
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
         queues = {"launch": "compute", "collective": "collective", "transfer": "transfer", "barrier": "host", "host_call": "host"}
@@ -61,10 +63,12 @@ class QueueMachine(TargetExtension):
             names = [SymbolRefAttr((command.symbol,)) for command in Command.each(commands) if command.kind in held]
             yield from differing(found[kind].operation, kind, Queue.issue.name, ArrayAttr(tuple(names)) if names else None)
 
+    @rules.rule("R1", "one queue of each kind at most")
+    @rules.rule("R2", "a command stands on the queue of its kind")
+    @rules.rule("R3", "on one queue, once")
+    @rules.rule("R4", "a queue issues a command after those of its own that it is after")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
-        """R1 one queue of each kind at most; R2 a command stands on the queue of its kind; R3 on one queue, once; R4 a queue issues
-        a command after those of its own that it is after.
-        """
+        """What breaks a rule of the queues."""
         by_kind: dict[str, Queue] = {}
         issued: dict[str, Queue] = {}
         bound, queues = Command.each(commands), Queue.each(operations)

@@ -15,6 +15,7 @@ from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
+from bpir.ir.rulebook import RuleBook
 from bpir.ir.syntax import Clause, Reference
 
 declare(Dialect("slot", level="concrete", uses=("plan", "concrete")))
@@ -52,6 +53,7 @@ class SlotMachine(TargetExtension):
     """`issue(t_i) = (cycle i, slot 0)`, and a route for each transfer."""
 
     kind = "slot"
+    rules = RuleBook(kind)
 
     def operations(self, commands: Sequence[Operation]) -> list[Operation]:
         found = []
@@ -83,11 +85,13 @@ class SlotMachine(TargetExtension):
             if len(sent.get(route.command, ())) != 2:
                 yield superfluous(route.operation, route.command)
 
+    @rules.rule("R1", "every command is issued once")
+    @rules.rule("R2", "no two in the same slot of a cycle")
+    @rules.rule("R3", "for every dependency `t_j -> t_i`: `cycle(t_j) < cycle(t_i)`")
+    @rules.rule("R4", "every transfer has one route, no other command has one")
+    @rules.rule("R5", "a route leads to another device, as the transfer says")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
-        """R1 every command is issued once; R2 no two in the same slot of a cycle; R3 for every dependency `t_j -> t_i`:
-        `cycle(t_j) < cycle(t_i)`; R4 every transfer has one route, no other command has one; R5 a route leads to another device,
-        as the transfer says.
-        """
+        """What breaks a rule of the slots."""
         issues: dict[str, Issue] = {}
         routes: dict[str, Route] = {}
         slots: dict[tuple[int, int], Issue] = {}

@@ -73,6 +73,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),
         "verifiers/properties.py": ("wrong_counts", "diagnostic_coverage", "wrong_kinds", "plan_structure"),
+        "verifiers/rulebooks.py": ("rule_labels",),
         "verifiers/rules.py": (
             "findings",
             "rule_labels",

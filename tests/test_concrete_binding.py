@@ -244,6 +244,7 @@ from bpir.dialects.concrete.extension import TargetExtension, Violation
 from bpir.ir.attributes import ArrayAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.dialect import Dialect, declare
+from bpir.ir.rulebook import RuleBook
 from bpir.ir.syntax import References, Text
 
 declare(Dialect("tape", level="concrete", uses=("concrete",)))
@@ -260,6 +261,7 @@ class Tape(OperationDeclaration):
 
 class TapeMachine(TargetExtension):
     kind = "tape"
+    rules = RuleBook(kind)
 
     def operations(self, commands):
         names = ArrayAttr(tuple(SymbolRefAttr((command.symbol,)) for command in Command.each(commands)))
@@ -268,8 +270,8 @@ class TapeMachine(TargetExtension):
     def identity(self, operation):
         return Tape(operation).label
 
+    @rules.rule("R1", "every command is on the tape")
     def violations(self, commands, operations):
-        """R1 every command is on the tape."""
         named = {name for tape in Tape.each(operations) for name in tape.commands}
         for command in Command.each(commands):
             if command.symbol not in named:

@@ -237,7 +237,15 @@ def test_what_is_wrong_with_an_operation_is_refused_at_its_place(operations: Cop
 
 def test_the_equations_of_an_operation_are_proved(operations: Copy) -> None:
     """By the test that proves those of the project, which finds them: nothing is to be said of their letters."""
-    for name in ("conftest.py", "fake_passes.py", "equation_meanings.py", "support.py", "support_training.py", "test_equations.py"):
+    for name in (
+        "conftest.py",
+        "fake_passes.py",
+        "equation_meanings.py",
+        "raw.py",
+        "support.py",
+        "support_training.py",
+        "test_equations.py",
+    ):
         operations.write(name, (ROOT / "tests" / name).read_text(encoding="utf-8").replace("Path(__file__).parent.parent", "Path()"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_equations.py", "-k", "relu2 or rotary"],

@@ -1,42 +1,22 @@
-"""The labels of rules: those that verifiers raise are those that their docstrings list, and those that tests name."""
+"""The labels of rules: those that verifiers raise are those that their functions say, and those that tests name."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+from types import ModuleType
 
+import pytest
 from support import ROOT
 
+from bpir.ir.rulebook import RuleBook
 from bpir.tools import documentation
+from bpir.verifiers import rulebooks
 
 RULE = re.compile(r"^[RFP]\d+$")
 FULL = re.compile(r"\b((?:[a-z]+(?:-[a-z]+)?)\.[RFP]\d+)\b")
 
-OWNERS = {
-    "symbols": ("bp",),
-    "counts": ("bp",),
-    "holders": ("LEVEL",),
-    "forbidden": ("LEVEL",),
-    "requirements": ("model",),
-    "network": ("network",),
-    "dist": ("dist",),
-    "plan": ("plan",),
-    "concrete": ("concrete",),
-    "queue": ("queue",),
-    "slot": ("slot",),
-    "distribution": ("distribute-inference",),
-    "training": ("distribute-training",),
-    "planning": ("plan-*",),
-    "binding": ("bind-*",),
-}
-"""Under which prefix the rules of a file are raised."""
-HELPERS = {
-    "network_calls": "distribution",
-    "plan_sections": "planning",
-    "bound_sections": "binding",
-    "training_": "training",
-    "plan_training": "planning",
-}
 SHARED = {"plan-inference": "plan-*", "plan-training": "plan-*", "bind-queue": "bind-*", "bind-slot": "bind-*"}
 """Passes with the same rules."""
 
@@ -48,22 +28,33 @@ def canonical(label: str) -> str:
 
 
 def raised() -> set[str]:
-    """The labels that verifiers name in code, docstrings left out."""
+    """The labels that verifiers name in code; docstrings, and what says that a function checks a rule, are left out."""
     found: set[str] = set()
     for path in (*(ROOT / "verifiers").glob("*.py"), ROOT / "dialects" / "queue.py", ROOT / "dialects" / "slot.py"):
         numbers = set()
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             numbers |= {text} if RULE.match(text) else set(re.findall(r"\.([RFP]\d+)\b", text))
-        owner = next((OWNERS[name] for start, name in HELPERS.items() if path.stem.startswith(start)), OWNERS.get(path.stem, ()))
-        assert owner or not numbers, f"{path.name} raises {numbers}, and OWNERS does not know under which prefix"
-        found |= {f"{prefix}.{number}" for prefix in owner for number in numbers}
+        module = importlib.import_module(f"bpir.{path.parent.name}.{path.stem}")
+        prefixes = {prefix for book in _books(module) for prefix in book.prefixes}
+        assert prefixes or not numbers, f"{path.name} raises {numbers}, and has no rule book"
+        found |= {canonical(f"{prefix.replace('KIND', 'queue')}.{number}") for prefix in prefixes for number in numbers}
     return found
 
 
+def _books(module: ModuleType) -> list[RuleBook]:
+    """The rule books that a module has: of its verifier, or of its target."""
+    if module is rulebooks:
+        return []
+    held = [vars(module).values(), *(vars(cls).values() for cls in vars(module).values() if isinstance(cls, type))]
+    return [value for values in held for value in values if isinstance(value, RuleBook)]
+
+
 def _texts(tree: ast.Module) -> list[str]:
-    """The string constants that are no docstrings."""
-    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in documented]
+    """The string constants that are no docstrings, and in no decorator."""
+    left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    decorators = [d for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for d in node.decorator_list]
+    left_out |= {id(node) for decorator in decorators for node in ast.walk(decorator)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in left_out]
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
@@ -87,8 +78,8 @@ def named_by_tests() -> set[str]:
 
 
 def test_the_rules_that_are_raised_are_those_that_are_documented() -> None:
-    assert sorted(raised() - documented()) == [], "raised, but in no docstring"
-    assert sorted(documented() - raised()) == [], "in a docstring, but never raised"
+    assert sorted(raised() - documented()) == [], "raised, but no function says that it checks them"
+    assert sorted(documented() - raised()) == [], "said, but never raised"
 
 
 def test_every_rule_is_named_by_a_test() -> None:
@@ -100,3 +91,12 @@ def test_every_rule_says_what_it_demands() -> None:
     rules = documentation.rules()
     assert len(documented()) > 80
     assert [label for label, demand in rules.items() if len(demand.split()) < 2] == []
+
+
+def test_a_rule_stands_at_one_function() -> None:
+    book = RuleBook("here")
+    book.rule("R10", "the last")(lambda: None)
+    book.rule("R2", "the first")(lambda: None)
+    assert list(book.rules.items()) == [("R2", "the first"), ("R10", "the last")]
+    with pytest.raises(ValueError, match=r"the rule here\.R2 is said twice"):
+        book.rule("R2", "again")

@@ -2,18 +2,22 @@
 
 A pass has the sections of `PASS_SECTIONS`, each opened by its title and a colon (a remark in parentheses may stand between). An equation
 is an item `- E2: $...$` of the section `Equations`; its label is the name of the pass or operation with that number:
-`distribute-inference.E2`. A rule stands in its verifier's docstring as `R4 what it demands;`, and its label is `distribute-inference.R4`.
+`distribute-inference.E2`. A rule stands at the function that checks it (`bpir.ir.rulebook`), and its label is `distribute-inference.R4`.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import operator
+import pkgutil
 import re
 from collections.abc import Iterable, Mapping
 
 import attrs
+
+from bpir import verifiers
+from bpir.ir.rulebook import RuleBook
+from bpir.verifiers.rulebooks import BOOKS, CONCRETE, DIALECT, KIND, LEVEL
 
 PASS_SECTIONS = (
     "Boundary",
@@ -29,32 +33,8 @@ PASS_SECTIONS = (
 
 OPTIONAL = ("Traffic", "Source")
 
-DIALECT, LEVEL, KIND = "DIALECT", "LEVEL", "KIND"
-"""In a prefix: every dialect, every one that is of a level, and every kind of target."""
-
-RULES = (
-    (("bp",), "bpir.verifiers.symbols", "verify"),
-    (("bp",), "bpir.verifiers.counts", "verify"),
-    ((DIALECT,), "bpir.verifiers.holders", "verify"),
-    ((LEVEL,), "bpir.verifiers.forbidden", "verify"),
-    (("model",), "bpir.verifiers.requirements", "verify"),
-    (("network",), "bpir.verifiers.network", "verify"),
-    (("dist",), "bpir.verifiers.dist", "verify"),
-    (("plan",), "bpir.verifiers.plan", "verify"),
-    (("concrete",), "bpir.verifiers.concrete", "verify"),
-    (("distribute-inference",), "bpir.verifiers.distribution", "Distribution"),
-    (("distribute-training",), "bpir.verifiers.training", "Training"),
-    (("plan-inference", "plan-training"), "bpir.verifiers.planning", "Planning"),
-    ((f"bind-{KIND}",), "bpir.verifiers.binding", "Binding"),
-)
-"""Where rules are documented: the prefixes of their labels, the module, and the object whose docstring lists them.
-
-The rules of a kind of target stand in the docstring of its extension's `violations`, and have its name as their prefix.
-"""
-
 _TITLE = re.compile(rf"^({'|'.join((*PASS_SECTIONS, *OPTIONAL))})\b[^:\n$]*?(?:\((.*?)\))?:(?=\s|$)", re.DOTALL)
 _EQUATION = re.compile(r"^- (E\d+): (.*?)(?=^- |^\s*$|\Z)", re.DOTALL | re.MULTILINE)
-_RULE = re.compile(r"(?:^|(?<=[;.:] ))([A-Z]\d+) (.*?)(?=; [A-Z]\d+ |\.(?: |$)|$)", re.DOTALL)
 FORMULA = re.compile(r"(?<![\\$`\w])\$([^$`\n]+?)\$(?!\w)")
 """A formula between dollars."""
 
@@ -169,22 +149,20 @@ def rules() -> dict[str, str]:
     operations()  # every dialect is loaded now, so every kind of target is known
     from bpir.dialects.concrete.extension import EXTENSIONS
 
+    for module in pkgutil.iter_modules(verifiers.__path__, f"{verifiers.__name__}."):
+        importlib.import_module(module.name)
     found: dict[str, str] = {}
-    for prefixes, module, name in RULES:
-        named = [each for prefix in prefixes for each in _prefixes(prefix, sorted(EXTENSIONS))]
-        found.update(_listed(named, operator.attrgetter(name)(importlib.import_module(module))))
-        if prefixes == ("concrete",):
-            for kind, extension in sorted(EXTENSIONS.items()):
-                found.update(_listed([kind], extension.violations))
+    for book in BOOKS:
+        found.update(_listed(book, [each for prefix in book.prefixes for each in _prefixes(prefix, sorted(EXTENSIONS))]))
+        if book is CONCRETE:
+            for _, extension in sorted(EXTENSIONS.items()):
+                found.update(_listed(extension.rules, extension.rules.prefixes))
     return found
 
 
-def _listed(prefixes: Iterable[str], documented: object) -> dict[str, str]:
-    """The rules that a docstring lists, by label."""
-    text = " ".join(inspect.cleandoc(documented.__doc__ or "").split())
-    return {
-        f"{prefix}.{number}": demand.strip() for number, demand in _RULE.findall(text) for prefix in prefixes if not _knows(prefix, number)
-    }
+def _listed(book: RuleBook, prefixes: Iterable[str]) -> dict[str, str]:
+    """The rules of a book by label."""
+    return {f"{prefix}.{number}": demand for number, demand in book.rules.items() for prefix in prefixes if not _knows(prefix, number)}
 
 
 def _prefixes(prefix: str, kinds: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ from bpir.verifiers.contract import (
 )
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import binding_key, verify_kept
+from bpir.verifiers.rulebooks import BINDING
 from bpir.verifiers.rules import Findings
 
 _Bound = TypeVar("_Bound", Buffer, Command)
@@ -39,17 +40,7 @@ OPTIONS = ("devices", "memory")
 
 
 class Binding:
-    """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound.
-
-    R1 every command comes from a task; R2 every task is bound once; R3 kind of command, operation and phase; R4 dependencies are the
-    task's, said or implied by others; R5 a command reads and writes the buffers of its task; R6 work is equal; R7 the implementation is
-    the target's, and there is none for transfers and barriers; R8 target and ABI revision; R9 every buffer of the plan is bound once,
-    with its role and storage class, as many times, and no other; R10 its size is the plan's, or a larger whole number; R11 its alignment
-    is `max(16, r)`; R12 its offset is the canonical one; R13 fingerprints of plan, target and deployment; R14 devices and memory are the
-    deployment's, and there are devices for all ranks of the mesh; R15 a transfer is between the devices of its ranks, and they are
-    linked; R16 what the target's dialect says is the canonical construction; R17 inputs are kept; R18 the sections are those of the plan;
-    R19 over all runs the work, and in all repetitions the bytes of the buffers, are those of the plan, or more bytes.
-    """
+    """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source, self.target = source, target
@@ -63,6 +54,7 @@ class Binding:
         self.tasks = {task.symbol: task for task in self.portable.tasks}
         self.buffers = {buffer.symbol: buffer for buffer in self.portable.buffers}
 
+    @BINDING.rule("R17", "inputs are kept")
     def verify(self) -> list[Diagnostic]:
         of_task = self._lineage("R1", "R2", "task", self.tasks, self.bound.commands)
         of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
@@ -82,6 +74,8 @@ class Binding:
         verify_kept(self.findings, "R17", self.source, self.target, chosen, self._assumable())
         return self.findings.diagnostics
 
+    @BINDING.rule("R1", "every command comes from a task")
+    @BINDING.rule("R2", "every task is bound once")
     def _lineage(
         self, known_rule: str, once_rule: str, what: str, sources: Mapping[str, Task | PlanBuffer], derived: Iterable[_Bound]
     ) -> dict[str, _Bound]:
@@ -103,6 +97,9 @@ class Binding:
 
     # --- commands
 
+    @BINDING.rule("R3", "kind of command, operation and phase")
+    @BINDING.rule("R5", "a command reads and writes the buffers of its task")
+    @BINDING.rule("R6", "work is equal")
     def _command(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
         name, there = command.symbol, note("the task is here", task.span)
         wanted = COMMANDS.get(task.kind, "")
@@ -122,6 +119,7 @@ class Binding:
         if wanted == "transfer" and isinstance(command, Transfer):
             self._transfer(task, command)
 
+    @BINDING.rule("R4", "dependencies are the task's, said or implied by others")
     def _dependencies(self, bound: Mapping[str, Command], commands: Mapping[str, str]) -> None:
         found = {command.symbol: set(command.after) for command in bound.values()}
         expected = {c.symbol: {commands.get(n, n) for n in self.tasks[name].after} for name, c in bound.items()}
@@ -135,6 +133,7 @@ class Binding:
             ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
             self.findings.refuse(rule, command, f"@{command.symbol} {verb} {ours}; its task {verb} {theirs}", there)
 
+    @BINDING.rule("R7", "the implementation is the target's, and there is none for transfers and barriers")
     def _implementation(self, task: Task, command: Command, wanted: str) -> None:
         expected = implementation_of(task, self.machine.implements) if wanted in OF_THE_TARGET else None
         found = command.by or None
@@ -143,6 +142,7 @@ class Binding:
             where = note("the target is here", self.machine.span)
             self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
 
+    @BINDING.rule("R15", "a transfer is between the devices of its ranks, and they are linked")
     def _transfer(self, task: Task, command: Transfer) -> None:
         ends, ranks = command.ends, task.ranks
         if ends != ranks:
@@ -156,6 +156,10 @@ class Binding:
 
     # --- buffers
 
+    @BINDING.rule("R9", "every buffer of the plan is bound once, with its role and storage class, as many times, and no other")
+    @BINDING.rule("R10", "its size is the plan's, or a larger whole number")
+    @BINDING.rule("R11", "its alignment is `max(16, r)`")
+    @BINDING.rule("R12", "its offset is the canonical one")
     def _buffers(self, bound: Mapping[str, Buffer]) -> None:
         value = as_expr(self.machine.fields.get("alignment"))
         least = (value.integer if value is not None else None) or 1
@@ -181,6 +185,8 @@ class Binding:
 
     # --- machine
 
+    @BINDING.rule("R8", "target and ABI revision")
+    @BINDING.rule("R13", "fingerprints of plan, target and deployment")
     def _identity(self) -> None:
         machine, plan = self.machine, self.plan
         abi = as_expr(machine.fields.get("abi"))
@@ -199,6 +205,7 @@ class Binding:
                 message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
                 self.findings.refuse("R13", self.plan, message, note("what it is of stands here", place))
 
+    @BINDING.rule("R14", "devices and memory are the deployment's, and there are devices for all ranks of the mesh")
     def _machine(self) -> None:
         there = note("the deployment is here", self.deployment.span)
         if len(self.bound.devices) == 1:
@@ -253,6 +260,7 @@ class Binding:
             return set()
         return {Relation("greater", (devices + 1).substitute(self.numbers), ranks.substitute(self.numbers))}
 
+    @BINDING.rule("R16", "what the target's dialect says is the canonical construction")
     def _extension(self) -> None:
         """Whether what the target's dialect says is the canonical construction."""
         extension = extension_of(self.kind)

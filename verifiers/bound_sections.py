@@ -12,6 +12,7 @@ from bpir.dialects.plan import Task
 from bpir.dialects.sections import Flow, Section
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total
+from bpir.verifiers.rulebooks import BINDING
 from bpir.verifiers.rules import Findings
 
 _M = TypeVar("_M", Task, Command)
@@ -20,6 +21,7 @@ Names = Mapping[str, str]
 """What each task or buffer of the plan is called once it is bound."""
 
 
+@BINDING.rule("R18", "the sections are those of the plan")
 def verify_bound_sections(findings: Findings, plan: PortablePlanIR, bound: ConcretePlanIR, commands: Names, buffers: Names) -> None:
     """Refuse sections that are not those of the plan, and totals over all runs that differ."""
     if len(plan.sections) != len(bound.sections):
@@ -43,6 +45,7 @@ def verify_bound_sections(findings: Findings, plan: PortablePlanIR, bound: Concr
     _totals(findings, plan, bound)
 
 
+@BINDING.rule("R19", "over all runs the work, and in all repetitions the bytes of the buffers, are those of the plan, or more bytes")
 def _totals(findings: Findings, plan: PortablePlanIR, bound: ConcretePlanIR) -> None:
     """Over all runs of all sections the work is equal; in all their repetitions buffers are no smaller."""
     if not plan.sections and not bound.sections:

@@ -16,6 +16,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.syntax import references, symbol_of
 from bpir.verifiers.capacity import verify_capacity
 from bpir.verifiers.contract import least_multiple, taken
+from bpir.verifiers.rulebooks import CONCRETE
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
 
@@ -34,15 +35,7 @@ _DOUBLINGS = 8
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Everything that is wrong with a concrete module by itself.
-
-    R1 one `concrete.plan`, and every reference resolves; R2 commands stand after those that they need; R3 a buffer's offset is a
-    multiple of its alignment; R4 buffers of a region stand in the order of their offsets and do not overlap; R5 they fit into the
-    region; R6 a transfer is between two devices that there are; R7 operations of a target's dialect are of the target's kind; R8 a
-    target that is bound to has an extension; R9 every command is of a section where there are sections, and two of them run the same
-    commands or none in common; R10 sections stand behind those that they are after, and name buffers that they use; R11 a buffer is there
-    once, or once for each run of the sections that use it. Then the rules of the target's dialect.
-    """
+    """Everything that is wrong with a concrete module by itself."""
     return _Structure(module).verify()
 
 
@@ -55,6 +48,9 @@ class _Structure:
         self.commands = self.ir.commands
         self.named = {name: o for o in self.operations if (name := symbol_of(o))}
 
+    @CONCRETE.rule("R9", "every command is of a section where there are sections, and two of them run the same commands or none in common")
+    @CONCRETE.rule("R10", "sections stand behind those that they are after, and name buffers that they use")
+    @CONCRETE.rule("R11", "a buffer is there once, or once for each run of the sections that use it")
     def verify(self) -> list[Diagnostic]:
         plans = self.ir.plans
         if len(plans) != 1:
@@ -72,6 +68,7 @@ class _Structure:
         SectionCheck(self.findings, Rules("R9", "R10", "R11"), self.ir.sections, self.commands, held).run()
         return self.findings.diagnostics + self._target(kind)
 
+    @CONCRETE.rule("R8", "a target that is bound to has an extension")
     def _kind(self, plan: Plan) -> str:
         """The kind of the target; empty, and a finding, if nothing extends the envelope for it."""
         target = Target.of(self.named.get(plan.target))
@@ -82,6 +79,8 @@ class _Structure:
             self.findings.refuse("R8", target, f"nothing is known of targets of the kind '{kind}'")
         return kind
 
+    @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
+    @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
     def _references(self, kind: str) -> None:
         known_as = {what: {name for name, o in self.named.items() if o.name == what} for what in _SYMBOLS.values()}
         known_as["command"] = {command.symbol for command in self.commands}
@@ -112,6 +111,7 @@ class _Structure:
                 if len(once) != len(used) and dialect == self.ir.level:
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
 
+    @CONCRETE.rule("R2", "commands stand after those that they need")
     def _order(self) -> None:
         place = {command.symbol: index for index, command in enumerate(self.commands)}
         for command in self.commands:
@@ -120,6 +120,7 @@ class _Structure:
                     where = note("it stands here", self.commands[place[name]].span)
                     self.findings.refuse("R2", command, f"@{command.symbol} does not stand after @{name}, which it needs", where)
 
+    @CONCRETE.rule("R6", "a transfer is between two devices that there are")
     def _transfers(self) -> None:
         devices = next(iter(self.ir.devices), None)
         for command in Transfer.each(self.operations):
@@ -144,6 +145,7 @@ class _Structure:
 
     # --- layout
 
+    @CONCRETE.rule("R5", "they fit into the region")
     def _layout(self) -> None:
         for region in self.ir.regions:
             held = [buffer for buffer in self.ir.buffers if buffer.region == region.symbol]
@@ -154,6 +156,7 @@ class _Structure:
             if len(self.findings.diagnostics) == before:
                 verify_capacity(self.findings, "R5", region, held)
 
+    @CONCRETE.rule("R3", "a buffer's offset is a multiple of its alignment")
     def _aligned(self, buffer: Buffer) -> None:
         alignment, offset = buffer.alignment, buffer.offset
         verdict = self.facts.divides(constant(alignment), offset)
@@ -167,6 +170,7 @@ class _Structure:
                 undecided=not verdict.refuted,
             )
 
+    @CONCRETE.rule("R4", "buffers of a region stand in the order of their offsets and do not overlap")
     def _disjoint(self, held: Sequence[Buffer]) -> None:
         """Each buffer begins where the one before ends, or later; the first not below 0. No size is negative (bp.R5).
 

@@ -14,6 +14,7 @@ from bpir.ir.relations import Facts
 from bpir.ir.verdict import Verdict
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.properties import Said
+from bpir.verifiers.rulebooks import BP
 
 _COUNTS = {
     ("dist.mesh", "axes"): "the size of a mesh axis",
@@ -31,11 +32,12 @@ _COUNTS = {
 _BUFFERS = frozenset(("plan.buffer", "concrete.buffer"))  # may be empty, and under Calculon's convention a fraction
 
 
+@BP.rule(
+    "R5",
+    "a count is a positive integer for every admissible binding, the width of an element positive, the size of a buffer not negative",
+)
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
-    """Counts that may be negative, zero or a fraction, each once, where it stands first. All symbols are declared.
-
-    R5 a count is a positive integer for every admissible binding, the width of an element positive, the size of a buffer not negative.
-    """
+    """Counts that may be negative, zero or a fraction, each once, where it stands first. All symbols are declared."""
     facts = symbol_table(module).facts
     found: list[Diagnostic] = []
     seen: set[tuple[Expr, Expr]] = set()

@@ -12,14 +12,11 @@ from bpir.dialects.model.base import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.properties import counts_of, expected_count
+from bpir.verifiers.rulebooks import DIST
 
 
 def verify(module: Operation) -> list[Diagnostic]:
-    """Everything that is wrong with the blocks of a distributed module by themselves.
-
-    R1 a block names a mesh, a workload and a strategy of the module; R2 each axis of a value is on the block's mesh; R3 a compute task
-    works on tensors, as many and of such ranks as the operation of its kind; a write is to states, its last operands, one a result.
-    """
+    """Everything that is wrong with the blocks of a distributed module by themselves."""
     ir = DistributedTaskIR(module)
     found: list[Diagnostic] = []
     for block in ir.blocks:
@@ -31,6 +28,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     return found
 
 
+@DIST.rule("R1", "a block names a mesh, a workload and a strategy of the module")
 def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
     for part, name, kind, known in (
         (Block.mesh, block.mesh, Mesh.name, [mesh.symbol for mesh in ir.meshes]),
@@ -41,6 +39,7 @@ def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
             yield error(f"the module has no {kind} @{name}{suggestion(name, known)} [dist.R1]", block.span)
 
 
+@DIST.rule("R2", "each axis of a value is on the block's mesh")
 def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
     values: list[tuple[Operation, Value]] = [(block.operation, argument) for argument in block.arguments]
     values += [(task, result) for task in block.operation.body for result in task.results]
@@ -53,6 +52,11 @@ def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
                     yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
 
 
+@DIST.rule(
+    "R3",
+    "a compute task works on tensors, as many and of such ranks as the operation of its kind; a write is to "
+    "states, its last operands, one a result",
+)
 def _forms(block: Block) -> Iterable[Diagnostic]:
     for task in block.tasks:
         if isinstance(task, Compute):

@@ -26,6 +26,7 @@ from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import verify_placement
+from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, symbol_name
 from bpir.verifiers.workload import (
@@ -47,16 +48,7 @@ OPTIONS: Options = {
 
 
 class Distribution:
-    """Verifies a distributed module against its model.
-
-    R1 every task comes from a model operation, and is called after it; R2 every model operation has its task, once; R3 operands are the
-    images of the source's operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 a partial sum is reduced by one
-    collective, and nothing else is; R6 work is that of the operation's rule; R7 weights and matrix products are those of the rule; R8
-    phase and names of effects are the workload's; R9 symbols, numbers and bindings are kept; R10 the mesh is the strategy's; R11 the KV
-    cache holds all visible tokens; R12 blocks correspond; R13 work is a whole number, not negative, for every admissible binding;
-    R14 the placement can be computed, and no further axis of a weight could be sharded; R15 the network calls what the model's network
-    calls, in its order, as many times, with the images of its values; R16 each block is run as often as in the model, in all.
-    """
+    """Verifies a distributed module against its model."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
@@ -72,6 +64,10 @@ class Distribution:
         self.relations = declared.relations
         self.placements: dict[Expr, Placed | None] = {}
 
+    @INFERENCE.rule("R9", "symbols, numbers and bindings are kept")
+    @INFERENCE.rule("R12", "blocks correspond")
+    @INFERENCE.rule("R15", "the network calls what the model's network calls, in its order, as many times, with the images of its values")
+    @INFERENCE.rule("R16", "each block is run as often as in the model, in all")
     def verify(self) -> list[Diagnostic]:
         models = called(self.source)
         overridable: dict[str, Collection[str]] = {}
@@ -100,6 +96,7 @@ class Distribution:
         verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
+    @INFERENCE.rule("R10", "the mesh is the strategy's")
     def _block(self, model: Operation, block: dist.Block, models: list[Operation]) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
         workload = fields_named(self.distributed.workloads, block.workload)
@@ -160,6 +157,7 @@ class Distribution:
             self.findings.claim("R8", block, message, "the sizes of the workload", statement, statement.decide(self.findings.facts))
         return set(phase.needs)
 
+    @INFERENCE.rule("R14", "the placement can be computed, and no further axis of a weight could be sharded")
     def _placement(self, models: list[Operation], degree: Expr) -> Placed | None:
         """The placement, judged once for each degree."""
         if degree not in self.placements:
@@ -276,6 +274,7 @@ class _BlockCheck:
             if image is not None:
                 self.images[value] = image
 
+    @INFERENCE.rule("R2", "every model operation has its task, once")
     def _claim(self, operation: Operation, layer: str, kind: str) -> dist.Compute | None:
         """The one compute task of the kind that comes from the layer."""
         found = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.Compute) and t.kind == kind]
@@ -286,6 +285,7 @@ class _BlockCheck:
         self._named(found[0], f".{self.phase.name}", [layer] if operation.name == f"model.{kind}" else _beside(operation, kind))
         return found[0]
 
+    @INFERENCE.rule("R1", "every task comes from a model operation, and is called after it")
     def _named(self, task: dist.Task | dist.State, suffix: str, layers: Iterable[str]) -> None:
         """A task or a state is called after its layer: another name would be read as that of another layer."""
         names = [layer + suffix for layer in layers]
@@ -296,6 +296,7 @@ class _BlockCheck:
             source = task.source
             self.findings.refuse("R1", task, f"'{task.label}' is not called after '{source}': expected {wanted}")
 
+    @INFERENCE.rule("R7", "weights and matrix products are those of the rule")
     def _task(
         self,
         task: dist.Task,
@@ -328,17 +329,21 @@ class _BlockCheck:
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
 
+    @INFERENCE.rule("R6", "work is that of the operation's rule")
+    @INFERENCE.rule("R13", "work is a whole number, not negative, for every admissible binding")
     def _work(self, task: dist.Task, expected: Work) -> None:
         if self.whole:
             self.findings.whole("R13", task, task.label, expected)
         self.findings.components("R6", task, "work", f"of '{task.label}'", task.work, expected)
 
+    @INFERENCE.rule("R8", "phase and names of effects are the workload's")
     def _phase(self, task: dist.Task, effect: str) -> None:
         if task.phase != self.phase.name:
             self.findings.refuse("R8", task, f"the phase is '{task.phase}', the workload's is '{self.phase.name}'")
         if task.effects != ((effect,) if effect else ()):
             self.findings.refuse("R8", task, f"the effects on the KV cache must be [{effect}]")
 
+    @INFERENCE.rule("R3", "operands are the images of the source's operands")
     def _images(self, task: dist.Task | dist.Return, operands: list[Value | None]) -> None:
         if len(task.operands) != len(operands):
             self.findings.refuse("R3", task, f"'{task.name}' has {len(task.operands)} operands, expected {len(operands)}")
@@ -354,12 +359,14 @@ class _BlockCheck:
         if not isinstance(value.type, TensorType) or len(value.type.dims) != len(expected.dims):
             self.misshapen.add(value)
 
+    @INFERENCE.rule("R4", "sizes, shards and partial sums follow from shapes and uses")
     def _type(self, task: Place, value: Value, expected: TensorType) -> None:
         self._shape(value, expected)
         self.findings.same_type("R4", task, "the size or shard of a value is wrong", value, expected)
 
     # --- collectives and state
 
+    @INFERENCE.rule("R5", "a partial sum is reduced by one collective, and nothing else is")
     def _reduced(self, operation: Operation, value: Value) -> Value | None:
         """The sum of a partial value: what its one collective gives."""
         readers = self.readers.get(value, [])
@@ -388,6 +395,7 @@ class _BlockCheck:
             self.findings.refuse("R5", task, wrong.diagnostics[0].message)
         return task.results[0]
 
+    @INFERENCE.rule("R11", "the KV cache holds all visible tokens")
     def _append(self, operation: Operation, layer: str, operands: list[Value | None]) -> list[Value | None]:
         """The KV cache and its append: new K and V go in, all visible tokens come out."""
         new = tuple(operation.operands[-2:])

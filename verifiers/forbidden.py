@@ -12,6 +12,7 @@ from bpir.ir.dialect import is_input, level_of_operation
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of
 from bpir.verifiers.properties import Said, own_names
+from bpir.verifiers.rulebooks import FORBIDDEN as RULES
 
 TIME = frozenset(
     [
@@ -64,8 +65,7 @@ FORBIDDEN = {
 def verify(module: Operation, operations: Iterable[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
-    F1 no machine and no parallelism above the level that knows them; F2 no time at any level. A name is split into words at dots,
-    underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.
+    A name is split into words at dots, underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.
     """
     found: list[Diagnostic] = []
     of_module = level_of(module)
@@ -87,6 +87,8 @@ def _level(operation: Operation) -> str:
     return "" if dialect == "builtin" or is_input(operation.name) else dialect
 
 
+@RULES.rule("F1", "no machine and no parallelism above the level that knows them")
+@RULES.rule("F2", "no time at any level")
 def _judge(operation: Operation, level: str, name: str, value: Attribute, free: bool) -> list[str]:
     """What one attribute says that it must not; `free` are those that no declaration names."""
     messages: list[str] = []

@@ -11,16 +11,15 @@ from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.dialect import MODULE, dialect_of
 from bpir.ir.operation import Operation
+from bpir.verifiers.rulebooks import PLACES
 
 
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
-    """Operations that stand where their level is not read, and names that two modules of a file give.
-
-    P1 an operation stands in the block of its level, or in a module.
-    """
+    """Operations that stand where their level is not read, and names that two modules of a file give."""
     return [*_misplaced(module, operations), *_named_twice(operations)]
 
 
+@PLACES.rule("P1", "an operation stands in the block of its level, or in a module")
 def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[Diagnostic]:
     for operation in operations:
         dialect, declaration = dialect_of(operation.name), operation.declaration

@@ -9,15 +9,13 @@ from bpir.dialects.network import arguments_of, blocks, callees, calls, name_of,
 from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.operation import Operation, types_of
+from bpir.verifiers.rulebooks import NETWORK
 
 
+@NETWORK.rule("R5", "there is one network at most")
+@NETWORK.rule("R6", "every argument of the network goes to a call")
 def verify(module: Operation) -> list[Diagnostic]:
-    """Everything that is wrong with the networks of a module.
-
-    R1 a call names blocks of the module; R2 its operands are as many as the arguments of the first block, and of their types; R3 its
-    results are what the last block returns; R4 what a repeated block returns fits the arguments of the one that follows it; R5 there is
-    one network at most; R6 every argument of the network goes to a call.
-    """
+    """Everything that is wrong with the networks of a module."""
     found = networks(module)
     if not found:
         return []
@@ -39,6 +37,10 @@ def verify(module: Operation) -> list[Diagnostic]:
     return wrong
 
 
+@NETWORK.rule("R1", "a call names blocks of the module")
+@NETWORK.rule("R2", "its operands are as many as the arguments of the first block, and of their types")
+@NETWORK.rule("R3", "its results are what the last block returns")
+@NETWORK.rule("R4", "what a repeated block returns fits the arguments of the one that follows it")
 def _call(call: Operation, known: Mapping[str, Operation]) -> Iterable[Diagnostic]:
     names = callees(call)
     missing = [unknown(call, name, known) for name in dict.fromkeys(names) if name not in known]

@@ -11,20 +11,16 @@ from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.ir.syntax import references
+from bpir.verifiers.rulebooks import PLAN
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
 
 
+@PLAN.rule("R8", "every task is of a section where there are sections, and two of them run the same tasks or none in common")
+@PLAN.rule("R9", "sections stand behind those that they are after, and name buffers that they use")
+@PLAN.rule("R10", "a buffer is there once, or once for each run of the sections that use it")
 def verify(module: Operation) -> list[Diagnostic]:
-    """Everything that is wrong with the plan operations of a module by themselves.
-
-    R1 every name is that of a task or buffer, once in a list; R2 tasks stand behind those that they are after, without a cycle; R3 the
-    lifetime of a buffer covers its uses; R4 producers and consumers of a buffer are the tasks that write and read it; R5 the tasks of a
-    concurrent group are two or more, of the same sections, and none needs another; R6 a transfer is between two ranks, and nothing else is;
-    R7 there is one mesh at most, under a strategy of the module; R8 every task is of a section where there are sections, and two of them
-    run the same tasks or none in common; R9 sections stand behind those that they are after, and name buffers that they use; R10 a buffer
-    is there once, or once for each run of the sections that use it.
-    """
+    """Everything that is wrong with the plan operations of a module by themselves."""
     ir = PortablePlanIR(module)
     if not any(o.dialect == ir.level for o in ir.operations):
         return []
@@ -53,6 +49,7 @@ _NAMED = {
 """What the names of each list are."""
 
 
+@PLAN.rule("R1", "every name is that of a task or buffer, once in a list")
 def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     named: dict[str, Mapping[str, object]] = {"task": tasks, "buffer": buffers}
     for operation in (o for o in ir.operations if o.dialect == ir.level and Section.of(o) is None):
@@ -70,6 +67,7 @@ def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task
                 findings.refuse("R1", operation, f"'{field}' names a {what} twice")
 
 
+@PLAN.rule("R2", "tasks stand behind those that they are after, without a cycle")
 def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | None:
     """The place of each task in the text, or None if there is a cycle."""
     after = {name: task.after for name, task in tasks.items()}
@@ -110,6 +108,8 @@ def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
     return [*seen[seen.index(name) :], name]
 
 
+@PLAN.rule("R3", "the lifetime of a buffer covers its uses")
+@PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
 def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     users: dict[str, dict[str, list[str]]] = {name: {"producers": [], "consumers": []} for name in buffers}
     place = {name: index for index, name in enumerate(tasks)}
@@ -142,6 +142,7 @@ def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, B
             )
 
 
+@PLAN.rule("R5", "the tasks of a concurrent group are two or more, of the same sections, and none needs another")
 def _groups(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str, Task], place: Mapping[str, int]) -> None:
     """No member of a group needs another, directly or through tasks between: a search back, no further than the first member."""
     after = {name: task.after for name, task in tasks.items()} if groups else {}
@@ -191,6 +192,7 @@ def _races(findings: Findings, groups: Sequence[Concurrent], tasks: Mapping[str,
             written.update(dict.fromkeys(writes, member))
 
 
+@PLAN.rule("R7", "there is one mesh at most, under a strategy of the module")
 def _meshes(findings: Findings, ir: PortablePlanIR) -> None:
     """The plan is one rank's of one mesh, under a strategy that the module has."""
     strategies = {strategy.symbol for strategy in ir.strategies}
@@ -201,6 +203,7 @@ def _meshes(findings: Findings, ir: PortablePlanIR) -> None:
             findings.refuse("R7", mesh, "a plan is under one mesh", note("the first is here", ir.meshes[0].span))
 
 
+@PLAN.rule("R6", "a transfer is between two ranks, and nothing else is")
 def _transfers(findings: Findings, tasks: Mapping[str, Task]) -> None:
     """A transfer is between two ranks; no other task is."""
     for name, task in tasks.items():

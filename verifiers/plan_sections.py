@@ -15,6 +15,7 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.network_calls import runs
+from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
 
 Homes = Mapping[str, Mapping[Value, str]]
@@ -77,6 +78,7 @@ _Given = tuple[int, str, bool]
 """Where a value of the network comes from: the place of a section (-1: the whole plan is given it), a buffer, and whether it is alone."""
 
 
+@PLANNING.rule("R17", "its sections are the calls of the network, each with the tasks of its block, after those whose results it reads")
 def verify_sections(findings: Findings, plan: PortablePlanIR, lineage: Lineage, planned: Mapping[str, Task], homes: Homes) -> None:
     """Refuse sections that are not the calls of the network (R17), and work that is not equal over all runs (R19)."""
     expected = _Calls(findings, lineage, homes).expected()
@@ -177,6 +179,7 @@ def _texts(flows: Iterable[Flow]) -> list[str]:
     return [f"@{one} -> @{other}" for one, other in flows]
 
 
+@PLANNING.rule("R19", "work is equal in total, over all runs")
 def _total(findings: Findings, plan: PortablePlanIR, lineage: Lineage) -> None:
     """The sum over all tasks and all their runs."""
     if not plan.sections and lineage.network is None:

@@ -19,6 +19,7 @@ from bpir.verifiers.claims import Claim
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.plan_sections import Lineage, verify_sections
+from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 from bpir.verifiers.workspace import alive
@@ -38,18 +39,7 @@ REPEATED = ("constant", "state", "optimizer")
 
 
 class Planning:
-    """Verifies a plan against the distributed module that it plans.
-
-    R1 the source has blocks, and every plan task comes from a task of one; R2 every task is planned once; R3 work is equal task by
-    task, and in total; R4 buffers say whose values they hold; R5 resources are the projections of work; R6 kind, operation and phase; R7
-    capabilities, alternatives in their order of preference, and matrix products; R8 dependencies are the data flow, said or implied by
-    others, and an update of weights or of a state comes after all readers; R9 every obligation has its buffer, and it is large enough;
-    R10 a task reads and writes the buffers of its values; R11 symbols, numbers and bindings are kept; R12 storage class of buffers; R13
-    memory facts are kept; R14 the one objective is that of the phase; R15 a buffer is aligned to 256 bytes, or a multiple; R16 the plan
-    names the mesh and the strategy of its blocks; R17 its sections are the calls of the network, each with the tasks of its block, after
-    those whose results it reads; R18 a buffer of weights or of a state is there once for each run of its block, any other once; R19 work is
-    equal in total, over all runs.
-    """
+    """Verifies a plan against the distributed module that it plans."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = source
@@ -59,6 +49,7 @@ class Planning:
         self.homes: dict[str, dict[Value, str]] = {}  # the buffer of each value, by block
         self.findings = Findings("plan-training" if self.training else "plan-inference", self.distributed.symbols.facts, claims)
 
+    @PLANNING.rule("R11", "symbols, numbers and bindings are kept")
     def verify(self) -> list[Diagnostic]:
         blocks = [dist.Block(block) for block in called(self.source).values()]
         if not blocks:
@@ -103,6 +94,8 @@ class Planning:
                 found.setdefault(name, task)
         return found
 
+    @PLANNING.rule("R1", "the source has blocks, and every plan task comes from a task of one")
+    @PLANNING.rule("R2", "every task is planned once")
     def _lineage(self, sources: Mapping[str, dist.Task]) -> dict[str, Task]:
         """The plan task of each source task."""
         planned: dict[str, Task] = {}
@@ -120,6 +113,7 @@ class Planning:
                 self.findings.refuse("R2", source, f"the task '{name}' is missing in the plan")
         return planned
 
+    @PLANNING.rule("R16", "the plan names the mesh and the strategy of its blocks")
     def _mesh(self, block: dist.Block, mesh: Mapping[str, Expr]) -> None:
         """The plan says of which mesh it is one rank's, and under which strategy."""
         named = next(iter(self.plan.meshes), None)
@@ -136,6 +130,7 @@ class Planning:
         for axis, size in sizes.items():
             self.findings.equal("R16", named, f"the size of the mesh axis '{axis}'", size, mesh[axis])
 
+    @PLANNING.rule("R13", "memory facts are kept")
     def _facts(self, lineage: Lineage) -> None:
         """The memory facts of layers are kept as they are."""
         ours: dict[tuple[str, str], Fact] = {}
@@ -161,6 +156,7 @@ class Planning:
                 self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
             self.findings.components("R13", fact, "memory", f"of '{key[1]}'", fact.facts, expected.facts)
 
+    @PLANNING.rule("R14", "the one objective is that of the phase")
     def _objective(self, phases: set[str]) -> None:
         """Decode reads every weight for one token, so memory comes first; all else computes first, and a training step sends more."""
         said = self.plan.objectives
@@ -250,6 +246,7 @@ class BlockCheck:
 
     # --- buffers
 
+    @PLANNING.rule("R9", "every obligation has its buffer, and it is large enough")
     def obligations(self) -> None:
         """Find the buffer of everything that the block must store."""
         self.arguments()
@@ -341,6 +338,10 @@ class BlockCheck:
         name = self.origin(task.label)
         return self.buffer(self.held.get((role, name), [])[:1], f"the {role} of '{name}'", bound, storage, name)
 
+    @PLANNING.rule("R4", "buffers say whose values they hold")
+    @PLANNING.rule("R12", "storage class of buffers")
+    @PLANNING.rule("R15", "a buffer is aligned to 256 bytes, or a multiple")
+    @PLANNING.rule("R18", "a buffer of weights or of a state is there once for each run of its block, any other once")
     def buffer(self, found: Sequence[Buffer], what: str, bound: Expr, storage: str, source: str) -> str:
         """The name of the buffer that meets an obligation, and no other; empty, and a finding, if there is none."""
         found = [buffer for buffer in found if buffer not in self.found]
@@ -364,6 +365,9 @@ class BlockCheck:
 
     # --- tasks
 
+    @PLANNING.rule("R3", "work is equal task by task, and in total")
+    @PLANNING.rule("R5", "resources are the projections of work")
+    @PLANNING.rule("R10", "a task reads and writes the buffers of its values")
     def _task(self, task: dist.Task, plan: Task) -> None:
         name = plan.symbol
         self.findings.components("R3", plan, "work", f"of @{name}", plan.work, task.work)
@@ -379,6 +383,10 @@ class BlockCheck:
             self._same("R10", plan, "reads", plan.reads, reads)
             self._same("R10", plan, "writes", plan.writes, writes)
 
+    @PLANNING.rule(
+        "R8",
+        "dependencies are the data flow, said or implied by others, and an update of weights or of a state comes after all readers",
+    )
     def _dependencies(self) -> None:
         ours = {self.origin(task.label) for task in self.block.tasks}
         plans = {plan.symbol: plan for name, plan in self.planned.items() if name in ours}
@@ -419,6 +427,8 @@ class BlockCheck:
         written = [*task.operation.results, *(task.states if task.writes_state else ())]
         return reads, {self.homes.get(v, self.workspace) for v in written}
 
+    @PLANNING.rule("R6", "kind, operation and phase")
+    @PLANNING.rule("R7", "capabilities, alternatives in their order of preference, and matrix products")
     def _kind(self, task: dist.Task, plan: Task) -> None:
         for field, found, expected in (
             (Task.kind, plan.kind, "collective" if isinstance(task, dist.Collective) else "compute"),

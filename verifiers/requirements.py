@@ -12,15 +12,14 @@ from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Statement
+from bpir.verifiers.rulebooks import MODEL
 
 _SIGN = {"divides": "|", "equal": "=", "greater": ">"}
 
 
+@MODEL.rule("R1", "what an operation needs of its sizes is declared, or true of the numbers")
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
-    """Relations that an operation needs, and that do not follow from what the file declares and binds.
-
-    R1 what an operation needs of its sizes is declared, or true of the numbers; R2 a tied weight is the table of a layer, of its size.
-    """
+    """Relations that an operation needs, and that do not follow from what the file declares and binds."""
     found = []
     facts = None
     for operation in operations:
@@ -38,6 +37,7 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
     return found
 
 
+@MODEL.rule("R2", "a tied weight is the table of a layer, of its size")
 def _tie(module: Operation, operation: Operation, shape: tuple[Expr, ...]) -> list[Diagnostic]:
     """What is wrong with the layer that an operation is tied to: it is looked for in the same block, then in the others."""
     name = operation.properties["tied"]

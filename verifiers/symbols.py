@@ -13,20 +13,18 @@ from bpir.ir.expression import ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations import Relation
 from bpir.verifiers.properties import Said
+from bpir.verifiers.rulebooks import BP
 
 
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
-    """Undeclared symbols, symbols declared or bound twice, and relations that are false.
-
-    R1 every symbol that an operation uses is declared; R2 it is declared once; R3 it is bound to a number once; R4 the relations hold
-    for the bound numbers, and numbers are found that satisfy them all.
-    """
+    """Undeclared symbols, symbols declared or bound twice, and relations that are false."""
     if not any(dialect_of(name) is not None for name in {o.name for o in operations}):
         return []
     found = [*undeclared(module, operations, properties), *_declared_once(module)]
     return found or list(_relations(module))
 
 
+@BP.rule("R1", "every symbol that an operation uses is declared")
 def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
     """Each symbol that no declaration names (R1), once, where it stands first."""
     ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
@@ -72,6 +70,8 @@ def _place(operation: Operation, name: str) -> Span | None:
     return Span(span.source, span.start + found.start(), span.start + found.end()) if found else span
 
 
+@BP.rule("R2", "it is declared once")
+@BP.rule("R3", "it is bound to a number once")
 def _declared_once(module: Operation) -> Iterable[Diagnostic]:
     """Each symbol is declared in one place, and bound in one place."""
     first: dict[tuple[str, str], Operation] = {}
@@ -88,6 +88,7 @@ def _declared_once(module: Operation) -> Iterable[Diagnostic]:
                 yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, note(f"first {verb} here", other.span))
 
 
+@BP.rule("R4", "the relations hold for the bound numbers, and numbers are found that satisfy them all")
 def _relations(module: Operation) -> Iterable[Diagnostic]:
     table = symbol_table(module)
     broken = table.facts.violations()

@@ -24,6 +24,7 @@ from bpir.verifiers.choices import Options, candidates, verify_choice, verify_me
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.placed_axes import TENSOR, verify_placement
+from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_layout import Layout
@@ -37,17 +38,7 @@ OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.
 
 
 class Training:
-    """Verifies a distributed training module against its model.
-
-    R1 every task comes from a layer of the block; R2 every layer has its forward task, once; R3 forward reads the images of the source's
-    operands; R4 sizes, shards and partial sums follow from shapes and uses; R5 collectives are where regions begin and end, and those
-    of backward are the conjugates; R6 work is that of the convention; R7 weights and matrix products; R8 a gradient task reads the
-    complete gradient of its result, and what its rule needs; R9 every weight has its gradient and its optimizer task; R10 a fork sums
-    the gradient of each use once; R11 what is repeated is what the strategy says; R12 backward reads what is kept or repeated; R13
-    phases stand in order; R14 memory facts; R15 symbols, numbers, bindings and the mesh are kept; R16 blocks correspond;
-    R17 under the standard convention work is a whole number, not negative, for every admissible binding; R18 the placement can be computed,
-    and no further axis of a weight could be sharded.
-    """
+    """Verifies a distributed training module against its model."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
         self.source = expand(source)
@@ -65,6 +56,8 @@ class Training:
         self.judged = False
         self.placed: Placed | None = None
 
+    @TRAINING.rule("R15", "symbols, numbers, bindings and the mesh are kept")
+    @TRAINING.rule("R16", "blocks correspond")
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
         models = {block.symbol: block.operation for block in self.model.blocks}
@@ -132,6 +125,7 @@ class Training:
         MemoryCheck(self.findings, trace).run()
         return self._allowed(sized, block, layout, choices, trace)
 
+    @TRAINING.rule("R18", "the placement can be computed, and no further axis of a weight could be sharded")
     def _placement(self, parallel: bool, choices: Choices) -> Placed | None:
         """The placement of the module, judged once; of one rank, the one that several would have."""
         if not self.judged:

@@ -13,6 +13,7 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.placed_axes import TENSOR
+from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_borders import Borders
 from bpir.verifiers.training_layout import Layout
@@ -57,6 +58,7 @@ class BlockTrace:
 
     # --- the walk
 
+    @TRAINING.rule("R13", "phases stand in order")
     def run(self, whole: bool) -> None:
         """Judge every task, then what is missing; `whole` asks for whole work, which follows from whole shards."""
         self.whole = whole
@@ -101,6 +103,7 @@ class BlockTrace:
         """The type of the image of a value between regions, or inside one."""
         return self.layout.type(value)
 
+    @TRAINING.rule("R1", "every task comes from a layer of the block")
     def _task(self, task: dist.Task, phase: str) -> None:
         layer = task.layer
         key = (layer, phase)
@@ -152,6 +155,7 @@ class BlockTrace:
 
     # --- forward and what is repeated
 
+    @TRAINING.rule("R11", "what is repeated is what the strategy says")
     def _forward(self, task: dist.Task, operation: Operation, again: bool) -> None:
         layer = layer_of(operation)
         rule = operation.declaration
@@ -190,6 +194,7 @@ class BlockTrace:
         type = self.expected(value)
         return type.whole.partial(TENSOR) if self.layout.is_partial(value) else type
 
+    @TRAINING.rule("R3", "forward reads the images of the source's operands")
     def _reads(self, task: dist.Task | dist.Return, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
         meaning = self.meanings.get(image)
         gathered = type is not self.expected(source) and not self.layout.passes(source)
@@ -262,6 +267,7 @@ class BlockTrace:
         local = view.local
         self.numbers(task, self.convention.activation_gradient(view), rule.gradient_weights(local), rule.gradient_matmul(local))
 
+    @TRAINING.rule("R8", "a gradient task reads the complete gradient of its result, and what its rule needs")
     def gradient_reads(self, task: dist.Task, operation: Operation, needed: Sequence[Value | Operation]) -> None:
         """A gradient task reads the complete gradient of each result, then what its rule needs, kept or made again."""
         layer = layer_of(operation)
@@ -279,6 +285,7 @@ class BlockTrace:
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)
 
+    @TRAINING.rule("R12", "backward reads what is kept or repeated")
     def _kept(self, task: dist.Task, operation: Operation, image: Value, need: Value | Operation) -> None:
         meaning = self.meanings.get(image, Meaning())
         layer = layer_of(operation)
@@ -297,6 +304,7 @@ class BlockTrace:
 
     # --- what is missing
 
+    @TRAINING.rule("R2", "every layer has its forward task, once")
     def _missing(self) -> None:
         for layer, operation in self.layers.items():
             for phase, rule, wanted in (
@@ -346,14 +354,18 @@ class BlockTrace:
             self.type(task, image, type)
         return True
 
+    @TRAINING.rule("R4", "sizes, shards and partial sums follow from shapes and uses")
     def type(self, operation: Place, value: Value, expected: TensorType) -> None:
         self.findings.same_type("R4", operation, "the size or shard of a value is wrong", value, expected)
 
+    @TRAINING.rule("R7", "weights and matrix products")
     def numbers(self, task: dist.Task, work: Work, weights: Expr, matmul: Expr, rule: str = "R6") -> None:
         self.work(task, work, rule)
         self.findings.equal("R7", task, "the number of weights", task.weights, weights)
         self.findings.equal("R7", task, "'matmul'", task.matmul, matmul)
 
+    @TRAINING.rule("R6", "work is that of the convention")
+    @TRAINING.rule("R17", "under the standard convention work is a whole number, not negative, for every admissible binding")
     def work(self, task: dist.Task, expected: Work, rule: str = "R6") -> None:
         if self.whole:
             self.findings.whole("R17", task, task.label, expected)

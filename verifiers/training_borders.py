@@ -11,6 +11,7 @@ from bpir.dialects.model.base import Local, layer_of, origin_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training_meaning import Meaning, Use, is_sum
 from bpir.verifiers.training_names import is_collective_of, is_fork_of
 
@@ -28,6 +29,7 @@ class Borders:
 
     # --- collectives
 
+    @TRAINING.rule("R5", "collectives are where regions begin and end, and those of backward are the conjugates")
     def collective(self, task: dist.Task, phase: str) -> None:
         """A collective stands at a border of a region; it changes how a value lies on the mesh, never what it means.
 
@@ -112,6 +114,7 @@ class Borders:
 
     # --- forks
 
+    @TRAINING.rule("R10", "a fork sums the gradient of each use once")
     def fork(self, task: dist.Task) -> None:
         """A fork sums the gradients of a value's uses, all of them or those that enter a region, each once.
 

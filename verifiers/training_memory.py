@@ -10,6 +10,7 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.syntax import symbol_of
+from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_needs import Kept
@@ -27,6 +28,7 @@ class MemoryCheck:
         self.charged = self._charge()
         self.stored_elsewhere = self._mixed()
 
+    @TRAINING.rule("R14", "memory facts")
     def run(self) -> None:
         """Judge every `dist.memory`, then their sums."""
         rows: dict[str, Memory] = {}

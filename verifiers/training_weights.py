@@ -10,6 +10,7 @@ from bpir.dialects.model.base import ModelOperation, layer_of, part_of
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
 from bpir.verifiers.placed_axes import TENSOR
+from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training_meaning import Meaning
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Weights:
         assert isinstance(rule, ModelOperation)
         return task if task is not None and self.trace.view(task, operation, rule) is not None else None
 
+    @TRAINING.rule("R9", "every weight has its gradient and its optimizer task")
     def _reads_gradients(self, task: dist.Task, operation: Operation, who: str) -> None:
         """It reads the gradient of each weight of the layer, in order."""
         found = [self.trace.meanings.get(v, Meaning()).weight for v in task.operands]

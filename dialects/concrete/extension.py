@@ -15,6 +15,7 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Operation
 from bpir.ir.records import Record
+from bpir.ir.rulebook import RuleBook
 
 
 class Violation(metaclass=Record):
@@ -37,6 +38,7 @@ class TargetExtension:
     """What one kind of target adds to the envelope. Commands are given in the order of the module, which respects their dependencies."""
 
     kind: ClassVar[str] = ""  # of the target, and the name of its dialect
+    rules: ClassVar[RuleBook] = RuleBook()  # of `violations`
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
