@@ -29,14 +29,15 @@ from bpir.verifiers.properties import expected
 LEVELS = ("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot")
 NAMED = "named in the verdict"
 HAND = """module @hand {
-  bp.symbols B, S, c, H, h, d, F, t, e where t | h, t | F
+  bp.symbols B, S, c, H, h, d, F, t, e where t | h, t | F, d > 2
   bind.workload @decode inference {phase = decode, context = c}
   bind.strategy @tp {tensor = t}
   model.block @block(%x: !bp.tensor<B x S x H, e>) {
     %n = model.rms_norm "attention.norm" %x
     %q, %k, %v = model.linear "attention.qkv" %n : [h x d], [h x d], [h x d]
-    %K, %V = model.kv_append "attention.append" %k, %v context c
-    %s = model.batch_matmul "attention.scores" %q, %K transposed
+    %qr, %kr = model.rope "attention.rope" %q, %k dims 2
+    %K, %V = model.kv_append "attention.append" %kr, %v context c
+    %s = model.batch_matmul "attention.scores" %qr, %K transposed
     %p = model.softmax "attention.softmax" %s
     %o = model.batch_matmul "attention.values" %p, %V
     %y = model.linear "attention.output_projection" %o : [H]

@@ -1,7 +1,7 @@
-"""Deliberate errors in distributed text: `bp-run` alone refuses each that changes a number, a count or what is kept.
+"""Deliberate errors in distributed text: `bp-run` alone refuses each that changes a number, a count or what is kept, and so does the gate.
 
-The structural and boundary verifiers are not asked. Each error is one a derivation could make; controls show that texts which say the
-same are taken.
+For the run the structural and boundary verifiers are not asked, for the gate the run is not. Each error is one a derivation could make;
+controls show that texts which say the same are taken.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from support import dropped, edited, example_text, read, replaced, run
+from support import dropped, edited, example_text, gate, labels, read, replaced, run
 
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.printer import print_module
@@ -25,13 +25,33 @@ BASES = {
     "sequence": ("mlp", f"distribute-training{{tensor=t {SEQUENCE}}}"),
     "norms": ("transformer_block", f"distribute-training{{tensor=t {SEQUENCE}}}"),
     "decode": ("transformer_block", "distribute-inference{phase=decode tensor=t}"),
+    "replicas": ("transformer_block", "distribute-training{tensor=t data=2}"),
+    "one head of K": ("multi-query", "distribute-training{tensor=t}"),
+    "one head of K, sequence": ("multi-query", f"distribute-training{{tensor=t {SEQUENCE}}}"),
 }
 """What the errors are made in: a model and the pass that derives the text."""
+
+
+MULTI_QUERY = """
+  bp.symbols B, S, H, F, h, d, t, e where t | h, t | H, t | S
+  bind.strategy @tp {tensor = t}
+  model.block @block(%x: !bp.tensor<B x S x H, e>) {
+    %q, %k, %v = model.linear "attention.qkv" %x : [h x d], [1 x d], [1 x d]
+    %qr, %kr = model.rope "attention.rope" %q, %k
+    %o = model.attention "attention.core" %qr, %kr, %v
+    %a = model.linear "attention.output_projection" %o : [H]
+    %y = model.add "attention.residual" %a, %x
+    model.return %y
+  }
+"""
+"""One head of K and V (Shazeer 2019), and a rotation."""
 
 
 @cache
 def model_text(name: str) -> str:
     """The text of a model; `biased` has the biases of GPT-3."""
+    if name == "multi-query":
+        return MULTI_QUERY
     if name != "biased":
         return example_text(name)
     text = example_text("transformer_block")
@@ -101,6 +121,48 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
         "training",
         "mlp.output_collective.forward",
         [("mlp.output_collective.forward", "dist.all_reduce", "dist.reduce_scatter")],
+    ),
+    "an all_reduce over the wrong mesh axis": (
+        "replicas",
+        "'mlp.output_collective.forward'",
+        [("mlp.output_collective.forward", '[{"tensor"}]', '[{"data"}]')],
+    ),
+    # one head of K and V
+    "dK of one head taken for complete": (
+        "one head of K",
+        "'attention.query_key.activation_gradient' gives",
+        [("attention.query_key.activation_gradient", "x 1 x d, e, unreduced={tensor}", "x 1 x d, e")],
+    ),
+    "dV of one head taken for complete": (
+        "one head of K",
+        "'attention.probability_value.activation_gradient' gives",
+        [("attention.probability_value.activation_gradient", "x 1 x d, e, unreduced={tensor}", "x 1 x d, e")],
+    ),
+    "dK of one head turned back before it is reduced": (
+        "one head of K",
+        "attention.rope.activation_gradient",
+        [("attention.rope.activation_gradient", "%dkr_1", "%dkr")],
+    ),
+    "dV of one head not reduced": (
+        "one head of K",
+        "attention.value.weight_gradient",
+        [("attention.value.weight_gradient", "%dv_1", "%dv")],
+    ),
+    "K of part of the tokens for the scores": (
+        "one head of K, sequence",
+        "attention.query_key.forward",
+        [("attention.query_key.forward", "%kr_gathered", "%kr")],
+    ),
+    "the gradient of the weights of K, of part of the tokens, taken for complete": (
+        "one head of K, sequence",
+        "'attention.key.weight_gradient' gives",
+        [("attention.key.weight_gradient", "H x 1 x d, e, unreduced={tensor}", "H x 1 x d, e")],
+    ),
+    "Q that is not turned": ("one head of K", "attention.query_key.forward", [("attention.query_key.forward", "%qr,", "%q,")]),
+    "a gradient that is not turned back": (
+        "one head of K",
+        "attention.query.activation_gradient",
+        [("attention.query.activation_gradient", "linear %dq ", "linear %dqr ")],
     ),
     # partial sums
     "a partial sum typed complete": ("training", "mlp.contract.forward", [("mlp.contract.forward", H_PARTIAL, H_WHOLE)]),
@@ -264,6 +326,29 @@ def test_an_error_is_refused(error: str) -> None:
     found = against(name, text)
     assert any(said in d.message for d in found), "\n".join(d.render() for d in found) or "taken"
     assert all(d.span is not None for d in found)
+
+
+@pytest.mark.parametrize("error", EDITS)
+def test_the_gate_refuses_an_error_by_a_rule_or_by_the_structure(error: str) -> None:
+    name, _, edits = EDITS[error]
+    text = base(name)
+    for head, old, new in edits:
+        text = edited(text, head, (old, new))
+    source = read(model_text(BASES[name][0]))
+    assert not gate(source, read(base(name)))
+    found = gate(source, read(text))
+    assert found and all(d.span is not None and d.severity == "error" for d in found)
+    assert labels(found)
+
+
+def test_there_are_errors_of_every_kind() -> None:
+    """Those that done-when 4 of the design names, and 25 at least."""
+    named = (
+        *("dropped all_reduce in forward", "doubled all_reduce", "an all_reduce over the wrong mesh axis", "a bias on each rank"),
+        *("dK of one head taken for complete", "a shard in the wrong dimension", "Q and K exchanged", "a gradient missing in a sum"),
+        *("a repeated value replaced by that of forward", "all_gather of the wrong dimension", "an update before the reduction"),
+    )
+    assert set(named) <= set(EDITS) and len(EDITS) > 25
 
 
 @pytest.mark.parametrize(
