@@ -243,6 +243,7 @@ def floordiv(a: Expr | Coefficient, b: Expr | Coefficient) -> Expr:
     return rounded("floordiv", _quotient(a, b))
 
 
+@cache
 def _quotient(a: Expr | Coefficient, b: Expr | Coefficient) -> Expr:
     return (a if isinstance(a, Expr) else constant(a)) / b
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, UnitAttr, quoted, symbol_text
@@ -70,7 +70,21 @@ class Property(Part, Generic[_V]):
     def __get__(self, view: OperationDeclaration, owner: type[OperationDeclaration]) -> _V: ...
 
     def __get__(self, view: OperationDeclaration | None, owner: type[OperationDeclaration]) -> Self | _V:
-        return self if view is None else self.value(view.operation.properties.get(self.name))
+        if view is None:
+            return self
+        attribute = view.operation.properties.get(self.name)
+        try:
+            return self._known[attribute]
+        except KeyError:
+            value = self.value(attribute)
+            if value.__class__ is not dict and value.__class__ is not list:  # which the reader may change
+                self._known[attribute] = value
+            return value
+
+    @cached_property
+    def _known(self) -> dict[Attribute | None, _V]:
+        """What attributes say: they are interned, and thousands of operations have the same ones."""
+        return {}
 
     def value(self, attribute: Attribute | None) -> _V:
         """What the attribute says; the empty value of its kind if it is absent, or says something else."""

@@ -74,6 +74,12 @@ RULES = (
 """The rules of a model operation that are remembered: each is a function of the interned `Local` alone."""
 
 
+def _remember_rules(cls: type[ModelOperation]) -> None:
+    for name in RULES:
+        if name in cls.__dict__:
+            setattr(cls, name, cache(cls.__dict__[name]))
+
+
 class ModelOperation(OperationDeclaration):
     """An operation on tensors in a block.
 
@@ -118,9 +124,7 @@ class ModelOperation(OperationDeclaration):
         return tuple(item for item in self.operation.properties.items() if item[0] != "layer")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        for name in RULES:
-            if name in cls.__dict__:
-                setattr(cls, name, cache(cls.__dict__[name]))
+        _remember_rules(cls)
         super().__init_subclass__(**kwargs)
 
     def equation(self, settings: frozenset[str]) -> Equation:
@@ -282,6 +286,9 @@ class ModelOperation(OperationDeclaration):
     def scratch(self, local: Local) -> Expr:
         """Bytes that an unfused execution holds besides its operands and results."""
         return ZERO
+
+
+_remember_rules(ModelOperation)  # its own, too, which most operations have
 
 
 class Elementwise(ModelOperation):
