@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bpir.dialects.bp import ExprAttr
+from bpir.dialects.bp.parts import Times
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted_items
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level, types_of
-from bpir.ir.syntax import References, SymbolName
+from bpir.ir.syntax import References, SymbolName, symbol_of
+
+_TIMES = Times("times")
 
 
 class OneOrMore(References):
@@ -41,10 +43,19 @@ class OneOrMore(References):
         yield names[0] if len(names) == 1 else "[" + ", ".join(names) + "]"
 
 
+class Called(OperationDeclaration):
+    """A block that a network may call."""
+
+
 class Calling(OperationDeclaration):
     """An operation that calls blocks: its operands go to the first, its results are those of the last."""
 
     late = True
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The names of the blocks of one repetition, in order."""
+        raise NotImplementedError
 
     def infer_late(self, operations: Sequence[Operation], file: Sequence[Operation]) -> list[tuple[Type, ...]]:
         return _given(operations, _blocks(file))
@@ -69,21 +80,18 @@ class Network(OperationDeclaration):
 
 def callees(call: Operation) -> tuple[str, ...]:
     """The names of the blocks of one repetition, in order; what is no name is left out."""
-    attribute = call.properties.get("callee") or call.properties.get("callees")
-    values = attribute.values if isinstance(attribute, ArrayAttr) else (attribute,)
-    return tuple("::".join(v.path) for v in values if isinstance(v, SymbolRefAttr))
+    calling = Calling.of(call)
+    return calling.blocks if calling is not None else ()
 
 
 def times_of(operation: Operation) -> Expr:
     """How many times: of a repeat, of a section, of a buffer; once where nothing is said."""
-    value = operation.properties.get("times")
-    return value.expr if isinstance(value, ExprAttr) else ONE
+    return _TIMES.value(operation.properties.get(_TIMES.name))
 
 
 def name_of(operation: Operation) -> str:
     """The symbol of a block or a network, without `@`."""
-    value = operation.properties.get("sym_name")
-    return value.value if isinstance(value, StringAttr) else ""
+    return symbol_of(operation)
 
 
 def networks(module: Operation) -> list[Operation]:
@@ -99,7 +107,7 @@ def blocks(module: Operation) -> dict[str, Operation]:
 def _blocks(operations: Iterable[Operation]) -> dict[str, Operation]:
     found: dict[str, Operation] = {}
     for operation in operations:
-        if operation.name in ("model.block", "dist.block"):
+        if isinstance(operation.declaration, Called):
             found.setdefault(name_of(operation), operation)
     return found
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 
-from bpir.dialects.bp import expressions_in, undeclared_symbol
+from bpir.dialects.bp import Symbols, expressions_in, undeclared_symbol
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import strings
 from bpir.parser.state import ParserState
 
 
 def undeclared_symbols(p: ParserState, operation: Operation) -> list[Diagnostic]:
     """Errors about the symbols in the types of the operands that nothing above the operation declares."""
     above = [o for scope in p.regions if scope.block is not None for o in scope.block.operations]
-    declared = {name for o in above if o.name == "bp.symbols" for name in strings(o.properties.get("symbols"))}
+    declared = {name for symbols in Symbols.each(above) for name in symbols.symbols}
     used = {name for operand in operation.operands for e in expressions_in(operand.type) for name in e.symbols}
     found = []
     for name in sorted(used - declared):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import as_expr, as_word
-from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
@@ -115,8 +116,8 @@ def counted_pairs(causal: str, query: Expr, prefix: Expr, window: Expr | None) -
 
 def window_of(operation: Operation) -> Expr | None:
     """How many tokens each token of an attention sees; None if all."""
-    value = operation.properties.get("window")
-    return value.expr if isinstance(value, ExprAttr) else None
+    attention = Attention.of(operation)
+    return attention.window if attention is not None and attention.says(Attention.window) else None
 
 
 def training_axes(block: Operation, workload: Mapping[str, Attribute]) -> dict[str, Expr]:
@@ -214,8 +215,7 @@ def over_own_tokens(operation: Operation) -> bool:
     """Whether an attention is over the tokens of its queries: K and V come through a `kv_append`, it names a context, or their tokens are
     those of Q, which depends on an input that they depend on, too."""
     query, key = operation.operands[:2]
-    owner = key.owner
-    if "context" in operation.properties or (isinstance(owner, Operation) and owner.name == "model.kv_append"):
+    if ModelOperation(operation).says(ModelOperation.context) or KvAppend.of(key.producer) is not None:
         return True
     types = [value.type for value in (query, key) if isinstance(value.type, TensorType)]
     return len({type.dims[1] for type in types}) == 1 and bool(_inputs(query) & _inputs(key))

@@ -124,6 +124,4 @@ class _Sections:
 
 
 def _symbol(section: Operation) -> str:
-    value = section.properties["sym_name"]
-    assert isinstance(value, StringAttr)
-    return value.value
+    return plan.Section(section).symbol

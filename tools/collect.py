@@ -13,7 +13,7 @@ from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, Po
 from bpir.dialects.network import flat_name, own_names
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr, constant, total
-from bpir.ir.operation import Operation, top_level
+from bpir.ir.operation import Operation
 from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.tools.report_ranks import TENSOR, all_ranks
@@ -64,10 +64,8 @@ def collect(module: Operation, alone: Operation | None = None) -> Report:
 
 def _degree(module: Operation) -> Expr:
     """How many ranks of tensor parallelism there are; one if the module has no such mesh, or several."""
-    from bpir.dialects.dist.parts import mesh_entries
-
-    meshes = [mesh_entries(operation.properties.get("axes")) for operation in top_level(module) if operation.name.endswith(".mesh")]
-    sizes = {dict(mesh).get(TENSOR, ONE) for mesh in meshes}
+    meshes = [mesh.axes for mesh in DistributedTaskIR(module).meshes] + [mesh.axes for mesh in PortablePlanIR(module).meshes]
+    sizes = {mesh.get(TENSOR, ONE) for mesh in meshes}
     return sizes.pop() if len(sizes) == 1 else ONE
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bpir.dialects.bind import Target
-from bpir.dialects.concrete.envelope import Buffer, Devices, Plan, Section, Transfer
+from bpir.dialects.bind import Deployment, Target
+from bpir.dialects.concrete.envelope import Buffer, Command, Devices, Plan, Region, Section, Transfer
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.levels import ConcretePlanIR
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
+from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.dialect import dialect_of, is_input
 from bpir.ir.expression import Expr, constant
@@ -20,13 +21,13 @@ from bpir.verifiers.rulebooks import CONCRETE
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
 
-_SYMBOLS = {
-    "target": "bind.target",
-    "deployment": "bind.deployment",
-    "devices": "concrete.devices",
-    "region": "concrete.region",
-    "reads": "concrete.buffer",
-    "writes": "concrete.buffer",
+_SYMBOLS: dict[str, type[OperationDeclaration]] = {
+    Plan.target.name: Target,
+    Plan.deployment.name: Deployment,
+    Region.devices.name: Devices,
+    Buffer.region.name: Region,
+    Command.reads.name: Buffer,
+    Command.writes.name: Buffer,
 }
 """What the references of the envelope may name; `after`, and those of a target's dialect, name commands."""
 
@@ -82,7 +83,7 @@ class _Structure:
     @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
     @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
     def _references(self, kind: str) -> None:
-        known_as = {what: {name for name, o in self.named.items() if o.name == what} for what in _SYMBOLS.values()}
+        known_as = {cls.name: {name for name, o in self.named.items() if cls.of(o) is not None} for cls in _SYMBOLS.values()}
         known_as["command"] = {command.symbol for command in self.commands}
         for operation in self.operations:
             dialect = operation.dialect
@@ -102,7 +103,8 @@ class _Structure:
                     used = references(attribute)
                 else:
                     continue
-                what = _SYMBOLS.get(name, "command") if dialect == self.ir.level else "command"
+                cls = _SYMBOLS.get(name) if dialect == self.ir.level else None
+                what = cls.name if cls is not None else "command"
                 known = known_as[what]
                 once = set(used)
                 for symbol in used if not once <= known else ():

@@ -431,18 +431,19 @@ class _BlockCheck:
         windows = []
         for value in values:
             for reader in self.uses.get(value, ()):
-                window = reader.properties.get("window")
+                attention = Attention.of(reader)
                 if isinstance(reader.declaration, KvAppend):
                     continue
-                if not isinstance(reader.declaration, Attention) or not isinstance(window, ExprAttr):
+                if attention is None or not attention.says(Attention.window):
                     return self.phase.context
-                windows.append(window.expr.substitute(self.phase.sizes))
+                windows.append(attention.window.substitute(self.phase.sizes))
         return minimum(self.phase.context, maximum(*windows)) if windows else self.phase.context
 
     def _counted(self, operation: Operation) -> tuple[tuple[str, Attribute], ...]:
         """The pairs of tokens that count in an attention over new tokens; the one new token of decode sees all that the cache holds."""
-        window = operation.properties.get("window")
-        size = window.expr.substitute(self.phase.sizes) if isinstance(window, ExprAttr) else None
+        attention = Attention.of(operation)
+        limited = attention is not None and attention.says(Attention.window)
+        size = attention.window.substitute(self.phase.sizes) if attention is not None and limited else None
         pairs = None if self.phase.name == "decode" else pairs_counted(self.phase.causal, self.phase.query, self.phase.context, size)
         return (("pairs", ExprAttr(pairs)),) if pairs is not None else ()
 

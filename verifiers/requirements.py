@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bpir.dialects.bp import TensorType, shape_text, symbol_table
 from bpir.dialects.levels import ModelIR
 from bpir.dialects.model.base import ModelOperation, layer_of, part_of, settings_of
+from bpir.dialects.model.linear import Linear
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.expression import Expr
@@ -40,7 +41,7 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
 @MODEL.rule("R2", "a tied weight is the table of a layer, of its size")
 def _tie(module: Operation, operation: Operation, shape: tuple[Expr, ...]) -> list[Diagnostic]:
     """What is wrong with the layer that an operation is tied to: it is looked for in the same block, then in the others."""
-    name = operation.properties["tied"]
+    name = operation.properties[Linear.tied.name]
     assert isinstance(name, StringAttr)
     blocks = [block.operation for block in ModelIR(module).blocks]
     blocks.sort(key=lambda block: operation not in block.body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.attention import KvAppend
+from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.composite import Composite
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
@@ -103,8 +103,9 @@ class _Reading:
         if self.causal == "dense" or not over_new_tokens(operation):
             return None
         assert isinstance(query.type, TensorType)
-        tokens, window = query.type.dims[1], operation.properties.get("window")
-        return pairs_counted(self.causal, tokens, tokens, self._sized(window.expr) if isinstance(window, ExprAttr) else None)
+        tokens, attention = query.type.dims[1], Attention.of(operation)
+        limited = attention is not None and attention.says(Attention.window)
+        return pairs_counted(self.causal, tokens, tokens, self._sized(attention.window) if attention is not None and limited else None)
 
     def _free(self, layer: str, operation: Operation) -> str:
         """The name of a part; after the operation itself where another layer has the name."""

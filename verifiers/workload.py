@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.attention import KvAppend
 from bpir.dialects.model.base import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
@@ -214,8 +215,7 @@ def over_new_tokens(operation: Operation) -> bool:
 
 def comes_from_append(operation: Operation) -> bool:
     """Whether K and V of an attention are what a `kv_append` of the model gives."""
-    owner = operation.operands[-2].owner
-    return isinstance(owner, Operation) and owner.name == "model.kv_append"
+    return KvAppend.of(operation.operands[-2].producer) is not None
 
 
 def _arguments(value: Value) -> set[Value]:

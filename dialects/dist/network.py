@@ -24,6 +24,10 @@ class Call(Calling):
     syntax = (callee, Operands(), ResultTypes())
     holders = ("dist.network",)
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return (self.callee,)
+
 
 class Repeat(Calling):
     """`%y = dist.repeat L @layer %x : T`: the blocks in order, `L` times; each repetition has weights, a cache and activations of its own."""
@@ -33,3 +37,7 @@ class Repeat(Calling):
     callees = OneOrMore()
     syntax = (times, callees, Operands(), ResultTypes())
     holders = ("dist.network",)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return self.callees

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bpir.dialects.network import Called
+
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -43,7 +45,7 @@ class Mesh(OperationDeclaration):
     syntax = (symbol, axes)
 
 
-class Block(OperationDeclaration):
+class Block(Called):
     """`dist.block @block from "block" on @mesh (%x: T) { ... }`: the tasks of one rank, in an order that respects data flow."""
 
     name = "dist.block"

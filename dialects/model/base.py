@@ -318,8 +318,7 @@ def _ranks(values: Iterable[Value]) -> tuple[int, ...]:
 
 def layer_of(operation: Operation) -> str:
     """The layer name that the file gave; empty for operations without one."""
-    attribute = operation.properties.get("layer")
-    return attribute.value if isinstance(attribute, StringAttr) else ""
+    return ModelOperation(operation).layer
 
 
 def has_effect(operation: Operation) -> bool:

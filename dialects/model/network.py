@@ -23,6 +23,10 @@ class Call(Calling):
     syntax = (callee, Operands(), ResultTypes("->", inferred=True))
     holders = ("model.network",)
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return (self.callee,)
+
 
 class Repeat(Calling):
     """`%y = model.repeat L @layer %x`, `model.repeat 21 [@local, @global] %x`: the blocks in order, `L` times.
@@ -35,3 +39,7 @@ class Repeat(Calling):
     callees = OneOrMore()
     syntax = (times, callees, Operands(), ResultTypes("->", inferred=True))
     holders = ("model.network",)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return self.callees

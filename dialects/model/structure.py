@@ -11,6 +11,7 @@ from bpir.dialects.model.base import (
     layer_of,
     tensor_type,
 )
+from bpir.dialects.network import Called
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Value
@@ -26,7 +27,7 @@ class Activation(Word):
         return tuple(sorted(name.partition(".")[2] for name in found))
 
 
-class Block(OperationDeclaration):
+class Block(Called):
     """`model.block @block(%x: !bp.tensor<B x S x H, e>) { ... }`: a block of a model; its operations carry layer names."""
 
     name = "model.block"

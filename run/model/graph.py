@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 import attrs
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.dialects.model.attention import Attention
+from bpir.dialects.model.linear import Linear
+from bpir.ir.attributes import StringAttr, UnitAttr
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
@@ -175,7 +177,7 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
         elif isinstance(attribute, ExprAttr):
             sizes[name] = number(attribute.expr)
             says.add(name)
-    shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation.properties.get("features")))
+    shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation))
     if not shapes and kind == "transformer_block":
         type = operation.operands[0].type
         assert isinstance(type, TensorType)
@@ -198,13 +200,14 @@ def _windows(append: Operation, block: Operation, number: Callable[[Expr], int])
     """How far back each reader of what an append gives sees; None if it sees all."""
     for reader in block.body:
         if any(value in append.results for value in reader.operands):
-            window = reader.properties.get("window")
-            yield number(window.expr) if isinstance(window, ExprAttr) else None
+            attention = Attention.of(reader)
+            yield number(attention.window) if attention is not None and attention.says(Attention.window) else None
 
 
-def _shapes(attribute: Attribute | None) -> list[list[Expr]]:
-    shapes = attribute.values if isinstance(attribute, ArrayAttr) else ()
-    return [[dim.expr for dim in shape.values if isinstance(dim, ExprAttr)] for shape in shapes if isinstance(shape, ArrayAttr)]
+def _shapes(operation: Operation) -> list[tuple[Expr, ...]]:
+    """The features of each result of a linear; none of another operation."""
+    linear = Linear.of(operation)
+    return linear.features if linear is not None else []
 
 
 def _role(value: Value, block: Operation) -> str:
