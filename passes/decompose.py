@@ -161,7 +161,9 @@ class _Decomposition:
             span=source.span,
             declaration=declaration,
         )
-        types = declaration.infer(operation) or []
+        types = declaration.infer(operation)
+        if types is None:  # what the text says
+            types = [self._type(value.type) for value in source.results]
         operation.results = [Value(t, operation, i, name) for i, (t, name) in enumerate(zip(types, names, strict=True))]
         operation.attributes["source"] = StringAttr(layer_of(source))
         self.out.append(operation)

@@ -18,16 +18,16 @@ from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.decompose import decompose
-from bpir.passes.distribution import Assumptions, new_module
+from bpir.passes.distribution import Assumptions, new_module, resized
 from bpir.passes.inputs import Binding, inputs_of
 from bpir.passes.phases import input_axis, training_axes
-from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes
+from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, tables
 from bpir.passes.regions import Regions
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
 from bpir.passes.training_tasks import Tasks
-from bpir.passes.unnamed_axes import refuse_unsharded, whole_weights
+from bpir.passes.unnamed_axes import padding, refuse_unsharded, whole_weights
 
 
 class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskIR]):
@@ -119,7 +119,9 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
         models = [block.operation for block in ir.expanded.blocks]
-        placed = shared_axes(models, assumptions.may_divide(degree))
+        divided, padded = assumptions.may_divide(degree), tables(models)
+        placed = shared_axes(models, lambda name: name in padded or divided(name))
+        resizing: dict[str, Expr] = {}  # of tables whose rows the ranks do not divide
         between: dict[str, None] = {}
         blocks = []
         for operation in models:
@@ -128,7 +130,12 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             fields = workload.fields if workload is not None else {}
             block = decompose(operation, training_axes(operation, fields), as_word(fields.get("causal")) or "dense")
             for axis in axes if parallel else ():
-                assumptions.require_divides(degree, symbol(axis), operation.span)
+                if axis in padded and assumptions.leaves_rest(degree, symbol(axis)):
+                    resizing[axis] = assumptions.resize(degree, axis, False, operation.span)
+                elif axis in padded and not divided(axis):
+                    assumptions.assume_divides(degree, symbol(axis))
+                else:
+                    assumptions.require_divides(degree, symbol(axis), operation.span)
             if parallel and not choices.sequence_parallel:
                 refuse_unsharded(operation, axes, degree, table)
             if choices.sequence_parallel:
@@ -143,7 +150,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     if layer.view.weights is not ZERO:
                         for type in layer.weight_types if layer.sums_over_ranks else ():
                             assumptions.assume_share(degree, type.dims)
-                        assumptions.assume_divides(choices.shards, layer.view.weights)
+                        assumptions.assume_divides(choices.shards, layer.view.owned.substitute(resizing))
             properties: dict[str, Attribute] = {
                 "sym_name": StringAttr(symbol_of(operation)),
                 "source": StringAttr(symbol_of(operation)),
@@ -153,7 +160,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             if workload is not None:
                 properties["workload"] = workload.reference
             body = Tasks(graph, memory, convention).block()
-            blocks.append(dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span))
+            derived = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
+            blocks.append(resized(derived, {axis: size for axis, size in resizing.items() if axis in axes}))
         if parallel:
             assumptions.require_parallel(degree)
         sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
@@ -164,7 +172,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     *inputs_of(module, *([workload] if workload is not None else []), strategy),
                     *assumptions.operations(),
                     dist.Mesh.build(properties=sizes, span=strategy.operation.span),
-                    *(placement(placed, strategy.operation.span, tuple(between)) if parallel else ()),
+                    *(placement(placed, strategy.operation.span, tuple(between), resizing) if parallel else ()),
                     *blocks,
                 ],
             )
@@ -176,7 +184,11 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         degree = strategy.expr("tensor", "distribution")
         found: list[Diagnostic] = []
         models = [block.operation for block in ModelIR(module).expanded.blocks]
-        placed = shared_axes(models, Assumptions(table).may_divide(degree))
+        assumptions, padded = Assumptions(table), tables(models)
+        divided = assumptions.may_divide(degree)
+        placed = shared_axes(models, lambda name: name in padded or divided(name))
+        rows = [name for name in placed if name in padded and assumptions.leaves_rest(degree, symbol(name))]
+        found += [padding(name, degree, table, strategy.operation.span) for name in rows]
         for operation in models:
             found += unheeded_in_training(strategy, self, table.facts, decompose(operation))
             if not table.facts.equal(degree, ONE).proved:

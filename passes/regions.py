@@ -38,7 +38,7 @@ class Regions(metaclass=Record):
         if not self.parallel:
             return type
         placed = sharded(type, self.axes, TENSOR)
-        if not self.sequence_parallel or any(placed.axes):
+        if not self.sequence_parallel or any(placed.axes) or type.is_index:
             return placed
         marks = list(placed.axes)
         marks[TOKEN_RANK - 1] = (TENSOR,)

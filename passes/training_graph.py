@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of
+from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of, tied_to
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import fail
@@ -55,6 +55,16 @@ class Layer:
     @property
     def is_collective(self) -> bool:
         return self.kind in ("input_collective", "output_collective")
+
+    @property
+    def differentiable(self) -> list[tuple[int, Flow]]:
+        """The operands that have a gradient, with their places."""
+        return [(index, flow) for index, flow in enumerate(self.operands) if not flow.type.is_index]
+
+    @property
+    def tied(self) -> str:
+        """The layer whose table it reads; empty if it has weights of its own, or none."""
+        return tied_to(self.operation) if self.rule is not None else ""
 
     @property
     def weight_types(self) -> tuple[TensorType, ...]:
@@ -165,7 +175,9 @@ class Graph:
                     )
 
     def _before(self, operation: Operation, value: Value) -> None:
-        """Put the fork and the entry of a region where the first reader of a value stands."""
+        """Put the fork and the entry of a region where the first reader of a value stands; numbers of rows have no gradient to sum."""
+        if self.flows[value].type.is_index:
+            return
         uses = self._uses[value]
         entering = self._entering(value)
         outside = len(uses) - len(entering)

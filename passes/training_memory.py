@@ -147,7 +147,7 @@ class Memory:
     def facts(self, layer: Layer, copied: bool) -> LayerMemory:
         """The bytes of one layer, by what they hold; `copied` says that its gradient is another layer's, so it writes none."""
         view, convention = layer.view, self.convention
-        weighted = view.weights is not ZERO
+        weighted = view.owned is not ZERO
         return LayerMemory(
             convention.weight_bytes(view) if weighted else ZERO,
             self.kept[layer].bytes,

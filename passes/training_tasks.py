@@ -50,11 +50,11 @@ class Tasks:
             if layer.sums_over_ranks and layer.weight_types:
                 self._reduce_weight_gradients(layer)
         for layer in self.graph:
-            if layer.view.weights is not ZERO:
+            if layer.view.owned is not ZERO:
                 self._task(layer, "optimizer", self.weight_gradients[layer], [], self.convention.optimizer(layer.view), "adam")
         self._memory()
         results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
-        results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments)]
+        results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments) if not flow.type.is_index]
         self.out.append(dist.Return.build(results, span=self.graph.block.span))
         return self.out
 
@@ -156,24 +156,29 @@ class Tasks:
         assert rule is not None
         work = self.convention.activation_gradient(layer.view)
         if work is NO_WORK:
-            for index, flow in enumerate(layer.operands):
+            for index, flow in layer.differentiable:
                 self._give(flow, gradients[rule.factors(layer.operation).lane_of_operand(index).results[0]])
         else:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, False)]
-            types = [self._gradient_type(layer, flow) for flow in layer.operands]
-            results = [Value(t, name=f"d{f.name}") for t, f in zip(types, layer.operands, strict=True)]
+            flows = [flow for _, flow in layer.differentiable]
+            results = [Value(self._gradient_type(layer, flow), name=f"d{flow.name}") for flow in flows]
             weights = rule.gradient_weights(layer.view.local)
             matmul = rule.gradient_matmul(layer.view.local)
             self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul)
-            for flow, value in zip(layer.operands, results, strict=True):
+            for flow, value in zip(flows, results, strict=True):
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
+            needed += [value for tied in self._tied_to(layer) for value in self.weight_gradients[tied]]
             results = [Value(type.partial(TENSOR) if layer.sums_over_ranks else type) for type in layer.weight_types]
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
             self.weight_gradients[layer] = results
+
+    def _tied_to(self, layer: Layer) -> list[Layer]:
+        """The layers of the block that read the table of a layer: its gradient is added to theirs, which backward has by then."""
+        return [other for other in self.weight_gradients if other.tied == layer.name]
 
     def _reduce_weight_gradients(self, layer: Layer) -> None:
         """One all-reduce of the gradients of a layer's weights."""
@@ -223,6 +228,8 @@ class Tasks:
         weights = layer.view.weights if weights is None else weights
         if weights is not ZERO:
             properties["weights"] = ExprAttr(weights)
+            if layer.tied:
+                properties["tied"] = StringAttr(layer.tied)
         if matmul is not ZERO:
             properties["matmul"] = ExprAttr(matmul)
         self.out.append(dist.Compute.build(operands, results, properties, span=layer.operation.span))

@@ -17,7 +17,7 @@ from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import ONE, Expr, symbol
+from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
@@ -111,13 +111,14 @@ class Training:
             return set()
         try:
             workload = fields_named(self.distributed.workloads, block.workload)
-            sized = training_model(model, training_sizes(model, workload or {}), as_word((workload or {}).get("causal")) or "dense")
+            sizes = training_sizes(model, workload or {})
         except UnreadableWorkload as wrong:
             self.findings.refuse("R16", block, str(wrong))
             return set()
         placed = self._placement(parallel, choices)
         if placed is None:
             return set()
+        sized = training_model(model, {**sizes, **placed.resized}, as_word((workload or {}).get("causal")) or "dense")
         layout = Layout(sized, training_model(model, training_sizes(model, {}), "dense"), placed, parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
         divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(sized, layout))
@@ -171,7 +172,7 @@ class Training:
 
 def _shared(model: Operation, layout: Layout) -> list[Expr]:
     """What the ranks share out among them: the sharded axes, and the tokens where the sequence is sharded."""
-    axes = [symbol(axis) for axis in layout.axes] if layout.collectives else []
+    axes = [layout.size(axis) for axis in layout.axes] if layout.collectives else []
     return [*axes, token_axis(model)] if layout.scattered else axes
 
 

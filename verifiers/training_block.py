@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, part_of, settings_of
+from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, part_of, settings_of, tied_to
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
@@ -123,6 +123,8 @@ class BlockTrace:
     def _of_layer(self, task: dist.Task, phase: str, operation: Operation) -> None:
         self._claim(task, phase, operation)
         self.origin(task, operation)
+        if task.tied != (tied_to(operation) if task.weights is not ZERO and phase != "optimizer" else ""):
+            self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
         if phase == "optimizer":
             self.of_weights.optimizer(task, operation)
         elif phase == "gradient_reduction":
@@ -139,8 +141,8 @@ class BlockTrace:
     def _claim(self, task: dist.Task, phase: str, operation: Operation) -> None:
         """Give the results the meaning that the task's name claims: whatever is wrong with it, its readers are judged by themselves."""
         if phase == "activation_gradient":
-            for index, (image, value) in enumerate(zip(task.results, operation.operands, strict=False)):
-                self.gradient(image, value, frozenset({(operation, index)}))
+            for image, index in zip(task.results, differentiable(operation), strict=False):
+                self.gradient(image, operation.operands[index], frozenset({(operation, index)}))
         elif phase in ("weight_gradient", "gradient_reduction"):
             self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
         elif phase != "optimizer":
@@ -260,20 +262,22 @@ class BlockTrace:
             self.findings.refuse("R8", task, f"the gradient of '{layer_of(operation)}' is a copy, which needs no task")
             return
         self.gradient_reads(task, operation, self.needs.reads(operation, False))
-        types = [self._operand_type(operation, index).reduced for index in range(len(operation.operands))]
-        types = [type.partial(TENSOR) if self.layout.enters(operation, index) else type for index, type in enumerate(types)]
+        types = []
+        for index in differentiable(operation):
+            type = self._operand_type(operation, index).reduced
+            types.append(type.partial(TENSOR) if self.layout.enters(operation, index) else type)
         if not self.results(task, types) or view is None:
             return
         local = view.local
         self.numbers(task, self.convention.activation_gradient(view), rule.gradient_weights(local), rule.gradient_matmul(local))
 
     @TRAINING.rule("R8", "a gradient task reads the complete gradient of its result, and what its rule needs")
-    def gradient_reads(self, task: dist.Task, operation: Operation, needed: Sequence[Value | Operation]) -> None:
-        """A gradient task reads the complete gradient of each result, then what its rule needs, kept or made again."""
+    def gradient_reads(self, task: dist.Task, operation: Operation, needed: Sequence[Value | Operation], more: int = 0) -> None:
+        """A gradient task reads the complete gradient of each result, then what its rule needs, kept or made again, then so many more."""
         layer = layer_of(operation)
         count = len(operation.results)
-        if len(task.operands) != count + len(needed):
-            self.findings.refuse("R8", task, f"the task has {len(task.operands)} operands, expected {count + len(needed)}")
+        if len(task.operands) != count + len(needed) + more:
+            self.findings.refuse("R8", task, f"the task has {len(task.operands)} operands, expected {count + len(needed) + more}")
             return
         for image, value in zip(task.operands, operation.results, strict=False):
             if not self.meanings.get(image, Meaning()).sums(value, self.needs.uses(value)):
@@ -281,7 +285,7 @@ class BlockTrace:
                 continue
             type = self.expected(value)
             self.type(task, image, type.whole if self.layout.is_partial(value) else type)
-        for image, need in zip(task.operands[count:], needed, strict=True):
+        for image, need in zip(task.operands[count:], needed, strict=False):
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)
 
@@ -310,10 +314,10 @@ class BlockTrace:
             for phase, rule, wanted in (
                 ("forward", "R2", True),
                 ("recompute", "R11", operation in self.needs.recomputed),
-                ("activation_gradient", "R8", not self._is_alias(operation)),
+                ("activation_gradient", "R8", not self._is_alias(operation) and bool(differentiable(operation))),
                 ("weight_gradient", "R9", self.has_weights(layer)),
                 ("gradient_reduction", "R9", self.of_weights.sums_over_ranks(operation)),
-                ("optimizer", "R9", self.has_weights(layer)),
+                ("optimizer", "R9", self.has_weights(layer) and not tied_to(operation)),
             ):
                 if wanted and (layer, phase) not in self.tasks:
                     self.findings.refuse(rule, operation, f"'{layer}' has no {phase} task", note("in this block", self.block.span))
@@ -333,6 +337,7 @@ class BlockTrace:
         arguments = self.model.regions[0].blocks[0].arguments
         ending = self.block.ending
         images = ending.operands
+        arguments = [value for value in arguments if isinstance(value.type, TensorType) and not value.type.is_index]
         if len(images) != len(results) + len(arguments):
             self.findings.refuse("R8", ending, "the block returns its results, then the gradients of its arguments")
             return
@@ -370,6 +375,11 @@ class BlockTrace:
         if self.whole:
             self.findings.whole("R17", task, task.label, expected)
         self.findings.components(rule, task, "work", f"of '{task.label}'", task.work, expected)
+
+
+def differentiable(operation: Operation) -> list[int]:
+    """The operands of an operation that have a gradient: numbers of rows have none."""
+    return [i for i, value in enumerate(operation.operands) if not (isinstance(value.type, TensorType) and value.type.is_index)]
 
 
 def _by_collective(value: Value) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.ir.expression import Expr, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import TENSOR
@@ -40,11 +41,15 @@ class Layout:
             found.update(dict.fromkeys(name for name in names if name in placed.axes))
             if isinstance(twin.declaration, ModelOperation):
                 typing = typing_of(twin, Placed(placed.axes))
-                types = [(index, v.type) for index, v in enumerate(twin.operands) if isinstance(v.type, TensorType)]
+                types = [(i, v.type) for i, v in enumerate(twin.operands) if isinstance(v.type, TensorType) and not v.type.is_index]
                 self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
         self._sums = PartialSums(named, Placed(placed.axes), lambda _: False)
+
+    def size(self, axis: str) -> Expr:
+        """The size of a placed axis on the ranks."""
+        return self._placed.resized.get(axis, symbol(axis))
 
     def type(self, value: Value) -> TensorType:
         """The type of the image of a value, complete: inside a region sharded at its axis, outside at the tokens or whole."""
@@ -53,7 +58,7 @@ class Layout:
         if not self._parallel:
             return type
         axes = list(self._marks(value))
-        if self.scattered and not any(axes):
+        if self.scattered and not any(axes) and not type.is_index:
             axes[TOKEN_RANK - 1] = (TENSOR,)
         return TensorType(type.dims, tuple(axes), type.element, ())
 

@@ -171,7 +171,7 @@ class MemoryCheck:
     def _compare(self, row: Memory, view: LayerView, kept: Expr, dropped: set[str]) -> None:
         layer = row.layer
         convention = self.convention
-        weighted = view.weights is not ZERO
+        weighted = view.owned is not ZERO
         expected = LayerMemory(
             convention.weight_bytes(view) if weighted else ZERO,
             kept,

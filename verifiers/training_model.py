@@ -122,7 +122,10 @@ class _Reading:
         if layer:
             own["layer"] = StringAttr(layer)
             operation.attributes["source"] = StringAttr(layer_of(source))
-        operation.results = [Value(type, operation, index) for index, type in enumerate(rule.infer(operation) or [])]
+        types = rule.infer(operation)
+        if types is None:  # no more is known of them than the model says
+            types = [v.type.rewritten(self._sized) for v in source.results if isinstance(v.type, TensorType)]
+        operation.results = [Value(type, operation, index) for index, type in enumerate(types)]
         self.operations.append(operation)
         return operation.results
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import ModelOperation, layer_of, part_of
+from bpir.dialects.model.base import ModelOperation, layer_of, part_of, tied_to
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation
 from bpir.verifiers.placed_axes import TENSOR
@@ -38,7 +38,13 @@ class Weights:
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
             return
-        self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True))
+        tied = [o for o in self.trace.layers.values() if tied_to(o) == layer_of(operation)]
+        self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True), len(tied))
+        more = task.operands[len(operation.results) + len(self.trace.needs.reads(operation, True)) :]
+        for image, other in zip(more, reversed(tied), strict=False):
+            if self.trace.meanings.get(image, Meaning()).weight != (other, 0):
+                what = f"the gradient of '{layer_of(operation)}' is not added to that of '{layer_of(other)}', which is tied to it"
+                self.findings.refuse("R9", task, what)
         types = self._types(operation)
         expected = [type.partial(TENSOR) for type in types] if self.sums_over_ranks(operation) else types
         if self.trace.results(task, expected):
@@ -67,7 +73,7 @@ class Weights:
         if view is None or self._forward(operation) is None:
             return
         self.trace.results(task, [])
-        if task.kind_of_work != "adam" or view.weights is ZERO:
+        if task.kind_of_work != "adam" or view.owned is ZERO:
             self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
         else:
             self._reads_gradients(task, operation, "the optimizer")

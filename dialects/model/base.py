@@ -321,6 +321,12 @@ def layer_of(operation: Operation) -> str:
     return ModelOperation(operation).layer
 
 
+def tied_to(operation: Operation) -> str:
+    """The layer whose table a model operation reads as its weight; empty if it has its own, or none."""
+    attribute = operation.properties.get("tied")
+    return attribute.value if isinstance(attribute, StringAttr) else ""
+
+
 def has_effect(operation: Operation) -> bool:
     """Whether a model operation does something besides its results, as an append to the KV cache does."""
     return isinstance(operation.declaration, ModelOperation) and operation.declaration.effect

@@ -78,6 +78,16 @@ class LayerView(metaclass=Interned):
         return self.rule.weights(self.local) if self.rule is not None else ZERO
 
     @property
+    def owned(self) -> Expr:
+        """The elements of weights of its own: not of those that are tied to another layer's."""
+        return ZERO if self.local.says("tied") else self.weights
+
+    @property
+    def differentiable(self) -> tuple[TensorType, ...]:
+        """The operands that have a gradient: not numbers of rows."""
+        return tuple(type for type in self.local.operands if not type.is_index)
+
+    @property
     def element(self) -> Expr:
         """The bytes of an element of the weights; of the operand where there are none."""
         types = self.rule.weight_types(self.local) if self.rule is not None else ()
@@ -165,7 +175,7 @@ class Standard(Convention):
             return work((view.uses - 1) * size.elements, view.gradients * size.bytes, size.bytes)
         if view.rule is None:
             return self._collective(view, forward=False)
-        if view.rule.residual and self.aliases_residual:
+        if (view.rule.residual and self.aliases_residual) or not view.differentiable:
             return NO_WORK
         ops = view.rule.gradient_operations(view.local)
         if self._silent(view):
@@ -174,7 +184,7 @@ class Standard(Convention):
         return work(
             ops,
             read + self._needed(view, view.rule.gradient_reads),
-            total(t.bytes for t in view.local.operands),
+            total(t.bytes for t in view.differentiable),
         )
 
     def weight_gradient(self, view: LayerView) -> Work:

@@ -103,6 +103,8 @@ class Linear(ModelOperation):
         return (*feature_dims(result), *feature_dims(operand))
 
     def equation(self, settings: frozenset[str]) -> Equation:
+        if "tied" in settings:  # the table of another layer, whose rows are what is produced
+            return equation("b s K*; N* K* -> b s N*")
         return equation("b s K*; K* N*, N* -> b s N*") if "bias" in settings else super().equation(settings)
 
     def matmul_operations(self, local: Local) -> Expr:

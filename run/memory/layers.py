@@ -54,9 +54,12 @@ class LayerBytes:
             backward = None
         gradients = self._bytes(update.results) if update is not None else Fraction(0)
         elements = {v: self._elements(v) for v in update.results} if update is not None else {}
+        tied = forward is not None and bool(forward.tied)  # its weights, and their gradient and states, are another layer's
+        if tied:
+            gradients, elements = Fraction(0), {}
         states = Fraction(sum((12 if self.copies(v) else 8) * size for v, size in elements.items()))
         return {
-            "weight": self._weights(forward),
+            "weight": self._weights(forward if not tied else None),
             "activation": self._bytes(list(dict.fromkeys(memory.operands))),
             "output": self._bytes(_without_mask(forward)) if forward is not None else Fraction(0),
             "weight_gradient": gradients / self.shards,

@@ -177,6 +177,8 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
         elif isinstance(attribute, ExprAttr):
             sizes[name] = number(attribute.expr)
             says.add(name)
+        if name == "tied":
+            says.add(name)
     shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation))
     if not shapes and kind == "transformer_block":
         type = operation.operands[0].type

@@ -109,21 +109,21 @@ def _weights(graph: Graph, step: Step, x: Array, known: dict[WeightKey, Array]) 
     features = step.features or x.shape[2:]
     shapes = SEMANTICS[step.kind].weight_dims(x.shape, (*x.shape[:2], *features), step.says, step.own)
     if step.tied and (step.index, 0) not in known:
-        known[step.index, 0] = _table(graph, step, (*features, *x.shape[2:]), len(features), known)
+        known[step.index, 0] = _table(graph, step, (*features, *x.shape[2:]), known)
     for index, shape in enumerate(shapes):
         if (step.index, index) not in known:
             known[step.index, index] = drawn_weight(step, index, shape)
     return [known[step.index, index] for index in range(len(shapes))]
 
 
-def _table(graph: Graph, step: Step, shape: tuple[int, ...], rows: int, known: dict[WeightKey, Array]) -> Array:
-    """The table of the layer that a step is tied to, as a linear reads it: its rows are the last dimensions."""
+def _table(graph: Graph, step: Step, shape: tuple[int, ...], known: dict[WeightKey, Array]) -> Array:
+    """The table of the layer that a step is tied to."""
     owner = next((other for other in graph.steps if other.layer == step.tied), None)
     key = (owner.index, 0) if owner is not None else (-1, 0)
     table = known[key] if key in known else drawn_weight(owner or step, 0, shape)
     if owner is not None:
         known[key] = table
-    return np.moveaxis(table, range(rows), range(-rows, 0))
+    return table
 
 
 @attrs.frozen(eq=False)

@@ -42,8 +42,12 @@ class Model:
         return found
 
     def weight_gradient(self, step: int, index: int) -> Array | None:
-        """The gradient of a weight of a step; None if nothing says it."""
-        return None if self.gradients is None else self.gradients.weights.get((step, index))
+        """The gradient of a weight of a step, with those of the steps that are tied to it; None if nothing says it."""
+        own = None if self.gradients is None else self.gradients.weights.get((step, index))
+        if own is None or self.gradients is None:
+            return own
+        layer = self.graph.steps[step].layer
+        return sum((self.gradients.weights[other.index, 0] for other in self.graph.steps if other.tied == layer), own)
 
     def part(self, step: int, index: int) -> Array | None:
         """What a step adds to the gradient of one of its operands."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bpir.dialects.model.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
@@ -19,6 +21,12 @@ def matrix(array: Array, leading: int) -> Array:
     for size in array.shape[:leading]:
         rows *= size
     return array.reshape(rows, -1)
+
+
+def _contracting(call: Call, produced: int) -> Array:
+    """The weight with what it contracts in front; a table has it behind."""
+    weight = call.weight(0)
+    return np.moveaxis(weight, range(produced), range(-produced, 0)) if "tied" in call.says else weight
 
 
 class Linear(Semantics):
@@ -40,10 +48,13 @@ class Linear(Semantics):
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         produced = tuple(y[TOKEN_RANK:])
+        if "tied" in says:  # the table of another layer: its rows are what is produced
+            return ((*produced, *x[TOKEN_RANK:]),)
         return ((*x[TOKEN_RANK:], *produced), *([produced] if "bias" in says else []))
 
     def forward(self, call: Call) -> list[Array]:
-        x, weight = call.read(0), call.weight(0)
+        x = call.read(0)
+        weight = _contracting(call, len(call.features))
         product = call.matmul(matrix(x, TOKEN_RANK), matrix(weight, x.ndim - TOKEN_RANK))
         result = product.reshape(*x.shape[:TOKEN_RANK], *call.features)
         if "bias" in call.says and call.adds_bias:
@@ -51,7 +62,8 @@ class Linear(Semantics):
         return [result]
 
     def gradient(self, call: Call) -> list[Array]:
-        dy, weight = call.read(0), call.weight(0)
+        dy = call.read(0)
+        weight = _contracting(call, dy.ndim - TOKEN_RANK)
         contracted = weight.shape[: weight.ndim - (dy.ndim - TOKEN_RANK)]
         product = call.matmul(matrix(dy, TOKEN_RANK), matrix(weight, len(contracted)).T)
         return [product.reshape(*dy.shape[:TOKEN_RANK], *contracted)]
@@ -60,6 +72,8 @@ class Linear(Semantics):
         dy, x = call.read(0), call.read(1)
         product = call.matmul(matrix(x, TOKEN_RANK).T, matrix(dy, TOKEN_RANK))
         found = [product.reshape(*x.shape[TOKEN_RANK:], *dy.shape[TOKEN_RANK:])]
+        if "tied" in call.says:
+            found[0] = np.moveaxis(found[0], range(x.ndim - TOKEN_RANK), range(TOKEN_RANK - x.ndim, 0))
         if "bias" in call.says:
             found.append(dy.sum(axis=(0, 1)))
         return found

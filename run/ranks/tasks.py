@@ -190,7 +190,8 @@ class Tasks:
         semantics = SEMANTICS[step.kind]
         if not has_weights(step):
             raise cannot(task, f"'{step.layer}' has no weights")
-        places = self._places(task, step, semantics.weight_gradient_reads)
+        tied = sum(other.tied == step.layer for other in self.model.graph.steps)  # the last operands are their gradients
+        places = self._places(task, step, semantics.weight_gradient_reads, tied)
         expected = [self.model.weight_gradient(step.index, i) for i in range(weight_count(step))]
         self.updates.made.update(((step.index, i), task) for i in range(weight_count(step)))
 
@@ -199,17 +200,24 @@ class Tasks:
             call = Call([operands[i] for i in places], (), step.says, meter=meter, sizes=step.sizes)
             call.own = self._own(step, self.ranks.layouts[task.results[0]].axes[0], rank)
             call.width = self.ranks.numbers.width(task.results[0])
-            return semantics.weight_gradient(call)
+            found = semantics.weight_gradient(call)
+            for other in operands[len(operands) - tied :]:
+                found[0] = found[0] + other.array
+            return found
 
         return results, expected
 
-    def _places(self, task: dist.Task, step: Step, reads: Sequence[Read]) -> list[int]:
-        """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once."""
+    def _places(self, task: dist.Task, step: Step, reads: Sequence[Read], more: int = 0) -> list[int]:
+        """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once.
+
+        Args:
+            more: how many operands follow.
+        """
         named: list[object] = [step.operands[read.index] if read.what == "operand" else read for read in reads]
         once, count = list(dict.fromkeys(named)), len(step.results)
-        if len(task.operands) == count + len(once):
+        if len(task.operands) == count + len(once) + more:
             return [*range(count), *(count + once.index(what) for what in named)]
-        self._check_operands(task, count + len(reads), f"dY, {', '.join(map(str, reads))}")
+        self._check_operands(task, count + len(reads) + more, f"dY, {', '.join(map(str, reads))}")
         return list(range(count + len(reads)))
 
     def _check_operands(self, task: dist.Task, count: int, what: str) -> None:

@@ -69,5 +69,5 @@ class Updates:
             layer = self.model.graph.steps[key[0]].layer
             if key not in self.made:
                 raise error_at(block, f"the gradient of weight {key[1]} of '{layer}' is missing")
-            if self.updated and key not in self.updated:
+            if self.updated and key not in self.updated and not self.model.graph.steps[key[0]].tied:
                 raise error_at(block, f"weight {key[1]} of '{layer}' is not updated")
