@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bpir.dialects.concrete import envelope as concrete
     from bpir.dialects.dist import placement
     from bpir.dialects.dist import tasks as dist
+    from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
     from bpir.dialects.model import structure as model
 
 _V = TypeVar("_V", bound=OperationDeclaration)
@@ -193,16 +194,16 @@ class PortablePlanIR(ModuleIR):
         return self.each(Concurrent)
 
     @cached_property
-    def memory(self) -> list[dist.MemoryFacts]:
+    def memory(self) -> list[MemoryFacts]:
         """The memory facts of layers."""
-        from bpir.dialects.dist.tasks import MemoryFacts
+        from bpir.dialects.dist.facts import MemoryFacts
 
         return self.each(MemoryFacts)
 
     @cached_property
-    def activations(self) -> list[dist.ActivationFacts]:
+    def activations(self) -> list[ActivationFacts]:
         """The activations of a training step."""
-        from bpir.dialects.dist.tasks import ActivationFacts
+        from bpir.dialects.dist.facts import ActivationFacts
 
         return self.each(ActivationFacts)
 

@@ -12,8 +12,9 @@ from typing import Any
 from bpir.dialects import sections
 from bpir.dialects.bp import Vector, Work, vector_action
 from bpir.dialects.bp.parts import Times
+from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
-from bpir.dialects.dist.tasks import PHASES, ActivationFacts, MemoryFacts
+from bpir.dialects.dist.tasks import PHASES
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion

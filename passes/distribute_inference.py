@@ -8,6 +8,7 @@ from itertools import chain, count
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import CAUSAL
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
+from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
@@ -280,7 +281,7 @@ class _Distribution:
             {**self._names(layer, operation), "kind": StringAttr(kind)},
             span=operation.span,
         )
-        local = dist.local(task, operation, self.mesh, self._counted(operation) if effect == "read" else ())
+        local = one_rank.local(task, operation, self.mesh, self._counted(operation) if effect == "read" else ())
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
@@ -395,7 +396,7 @@ class _Distribution:
             },
             span=operation.span,
         )
-        task.properties["work"] = dist.collective_work(task, self.mesh)
+        task.properties["work"] = one_rank.collective_work(task, self.mesh)
         self.out.append(task)
         return task.results[0]
 

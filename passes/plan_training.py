@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bpir.dialects import plan as plan
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.diagnostic import fail
@@ -79,7 +80,7 @@ class _TrainingPlanning(Planning):
         of_layers = [plan.Memory.build(properties=self._said(row), span=row.span) for row in self.block.memory]
         return of_layers + [plan.BlockActivations.build(properties=self._said(row), span=row.span) for row in self.block.activations]
 
-    def _said(self, row: dist.MemoryFacts | dist.ActivationFacts) -> dict[str, Attribute]:
+    def _said(self, row: MemoryFacts | ActivationFacts) -> dict[str, Attribute]:
         """What a row of memory facts says, of the layer or block as the plan names it."""
         return {**row.operation.properties, "layer": StringAttr(self.space.origin(self.block, row.layer))}
 

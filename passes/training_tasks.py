@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
+from bpir.dialects.dist import facts as facts_of
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
@@ -258,6 +259,6 @@ class Tasks:
             if kept.dropped:
                 properties["dropped"] = ArrayAttr(tuple(map(StringAttr, kept.dropped)))
             operands = [self._value(flow, self.forward, {}) for flow in kept.flows]
-            self.out.append(dist.Memory.build(operands, properties=properties, span=layer.operation.span))
+            self.out.append(facts_of.Memory.build(operands, properties=properties, span=layer.operation.span))
         facts: dict[str, Attribute] = {"layer": StringAttr(symbol_of(self.graph.block)), "facts": self.memory.activations()}
-        self.out.append(dist.BlockActivations.build(properties=facts, span=self.graph.block.span))
+        self.out.append(facts_of.BlockActivations.build(properties=facts, span=self.graph.block.span))

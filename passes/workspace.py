@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.tasks import Block, Task, local
+from bpir.dialects.dist.one_rank import local
+from bpir.dialects.dist.tasks import Block, Task
 from bpir.dialects.model.base import feature_dims
 from bpir.ir.expression import ZERO, Expr, maximum
 from bpir.ir.operation import Value

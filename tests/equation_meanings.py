@@ -16,6 +16,7 @@ from support_training import Step
 from support_training import block as training
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
+from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_entries
 from bpir.dialects.model.base import Elementwise, ModelOperation, feature_dims, part_of, settings_of, token_dims
@@ -227,7 +228,7 @@ def of_training(**derived: Callable[[Step], Iterable[Expr]]) -> Callable[[], lis
 def residual(step: Step) -> Expr:
     """The elements of the residual stream on a rank."""
     task = next(o for o in tasks(step, "forward") if raw.kind_of(o) == "add")
-    return dist.local(task, task, mesh(step.dist)).results[0].elements
+    return one_rank.local(task, task, mesh(step.dist)).results[0].elements
 
 
 @meaning("distribute-training.E1")
@@ -236,7 +237,7 @@ def _() -> list[Meaning]:
     for step in steps():
         for task in tasks(step, "forward"):
             if raw.kind_of(task) == "linear":
-                part = dist.local(task, task, mesh(step.dist))
+                part = one_rank.local(task, task, mesh(step.dist))
                 operand, result = part.operands[0], part.results[0]
                 sizes = {"m": product(token_dims(operand)), "n": product(feature_dims(operand)), "k": product(feature_dims(result))}
                 found.append(Meaning({**sizes, "W_gemm": work(task).ops}))
@@ -294,7 +295,7 @@ def _() -> list[Meaning]:
     for step in steps():
         for task in tasks(step, BACKWARD):
             if raw.kind_of(task) == "fork":
-                part = dist.local(task, task, mesh(step.dist))
+                part = one_rank.local(task, task, mesh(step.dist))
                 names = {"u": constant(len(part.operands)), "n": part.results[0].elements}
                 found.append(Meaning({**names, "W_fork": work(task).ops}))
     return found

@@ -22,7 +22,7 @@ from bpir.verifiers.levels import level_of, place_of
 if TYPE_CHECKING:
     from bpir.dialects.concrete.envelope import Buffer as BoundBuffer
     from bpir.dialects.concrete.envelope import Command
-    from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
+    from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
     from bpir.dialects.dist.tasks import Task as DistTask
     from bpir.dialects.plan import Buffer as PlanBuffer
     from bpir.dialects.plan import Task as PlanTask

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import Strategy, Workload, as_expr
 from bpir.dialects.bp import ExprAttr, TensorType, Work, symbol_table
+from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.attention import Attention, Cached, KvAppend
@@ -318,7 +319,7 @@ class _BlockCheck:
         self._phase(task, effect)
         try:
             counted = self._counted(operation) if effect == "read" else ()
-            local = dist.local(task.operation, operation, self.mesh, counted, self.placed.resized)
+            local = one_rank.local(task.operation, operation, self.mesh, counted, self.placed.resized)
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
@@ -390,7 +391,7 @@ class _BlockCheck:
         self._type(task, task.results[0], expected)
         self._phase(task, "")
         try:
-            self._work(task, dist.collective_work(task.operation, self.mesh))
+            self._work(task, one_rank.collective_work(task.operation, self.mesh))
         except DiagnosticError as wrong:
             self.findings.refuse("R5", task, wrong.diagnostics[0].message)
         return task.results[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.dist.tasks import ActivationFacts, MemoryFacts
+from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.dialects.network import called
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.facts import Activations, LayerMemory
-from bpir.dialects.dist.tasks import Memory
+from bpir.dialects.dist.facts import Activations, LayerMemory, Memory
 from bpir.dialects.model.conventions import Calculon, LayerView
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import TensorType
+from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Value
@@ -34,7 +35,7 @@ def alive(
 
     for task in tasks:
         begin, end = spans[task]
-        part = dist.local(task.operation, task.operation, mesh)
+        part = one_rank.local(task.operation, task.operation, mesh)
         rule = task.rule
         if rule is not None:
             count(rule.scratch(part), begin, end)

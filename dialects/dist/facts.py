@@ -1,14 +1,13 @@
-"""Memory facts of training: bytes of a layer by what they hold, and of a block's activations."""
+"""Memory facts of training: bytes of a layer by what they hold, and of a block's activations; and the operations that state them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-
 from bpir.dialects.bp import Vector, vector_action
-from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment
+from bpir.dialects.dist.parts import Components
+from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, Report
 from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation
+from bpir.ir.syntax import Clause, Operands, Text, Words
 
 
 class LayerMemory(Vector):
@@ -48,3 +47,48 @@ GRAMMARS.setdefault("dist", []).append(
     )
 )
 ATTRIBUTE_BODIES.update({"dist.memory": "dist_memory_body", "dist.activations": "dist_activations_body"})
+
+
+DROPPED = ("activation", "output", "reused")
+
+
+class MemoryFacts(OperationDeclaration):
+    """The memory of one layer: bytes by what they hold; `dropped` says what is not stored until backward, or counted elsewhere."""
+
+    layer = Text()
+    facts = Components(kind=LayerMemory, keyword="holds", start="dist_memory_body")
+    dropped = Words()
+
+    def verify(self, operation: Operation, report: Report) -> None:
+        words = MemoryFacts(operation).dropped
+        for word in words:
+            if word not in DROPPED:
+                report.error(operation, f"unknown word '{word}', expected one of: {', '.join(DROPPED)}")
+        if len(set(words)) != len(words):
+            report.error(operation, "a word of 'dropped' is said twice")
+
+
+class Memory(MemoryFacts):
+    """`dist.memory "attention.query_key" keeps %q, %k`, then the bytes: what a layer keeps, and the values that are charged to it."""
+
+    name = "dist.memory"
+    syntax = (
+        MemoryFacts.layer,
+        Clause("keeps", (Operands(),), line=False),
+        Clause("dropped", (MemoryFacts.dropped,), line=False),
+        MemoryFacts.facts,
+    )
+
+
+class ActivationFacts(OperationDeclaration):
+    """The activations of a block: the working set, what is stored until backward, and the checkpoint."""
+
+    layer = Text()
+    facts = Components(kind=Activations, keyword="holds", start="dist_activations_body")
+
+
+class BlockActivations(ActivationFacts):
+    """`dist.activations "block"`, then the bytes: the working set, what is stored until backward, and the checkpoint."""
+
+    name = "dist.activations"
+    syntax = (ActivationFacts.layer, ActivationFacts.facts)

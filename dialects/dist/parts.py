@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-
 from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
 from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece, wanted

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from bpir.ir.records import Interned
-
 from collections.abc import Iterable
-
 
 from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, UnitAttr, dictionary, quoted
 from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause, Property, strings
 
 

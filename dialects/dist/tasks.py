@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from bpir.dialects.network import Called
-
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
 from bpir.dialects import model as model
-from bpir.dialects.bp import ExprAttr, TensorType, Work, product
-from bpir.dialects.dist.facts import Activations, LayerMemory
+from bpir.dialects.bp import TensorType, Work
+from bpir.dialects.dist.facts import BlockActivations, Memory
 from bpir.dialects.dist.parts import Amount, CollectiveAxes, Components, MeshAxes
-from bpir.dialects.model.base import Local, ModelOperation, gather_work, part_of, reduction_work, settings_of
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
+from bpir.dialects.model.base import ModelOperation, gather_work, reduction_work
+from bpir.dialects.network import Called
+from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
-from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.diagnostic import suggestion
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words, strings
+from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, Reference, ResultTypes, SymbolName, Text, Word, Words
 
 PHASES = (
     "forward",
@@ -420,51 +418,6 @@ class ReduceScatter(Collective):
         return reduction_work(operand, result, ranks)
 
 
-DROPPED = ("activation", "output", "reused")
-
-
-class MemoryFacts(OperationDeclaration):
-    """The memory of one layer: bytes by what they hold; `dropped` says what is not stored until backward, or counted elsewhere."""
-
-    layer = Text()
-    facts = Components(kind=LayerMemory, keyword="holds", start="dist_memory_body")
-    dropped = Words()
-
-    def verify(self, operation: Operation, report: Report) -> None:
-        words = MemoryFacts(operation).dropped
-        for word in words:
-            if word not in DROPPED:
-                report.error(operation, f"unknown word '{word}', expected one of: {', '.join(DROPPED)}")
-        if len(set(words)) != len(words):
-            report.error(operation, "a word of 'dropped' is said twice")
-
-
-class Memory(MemoryFacts):
-    """`dist.memory "attention.query_key" keeps %q, %k`, then the bytes: what a layer keeps, and the values that are charged to it."""
-
-    name = "dist.memory"
-    syntax = (
-        MemoryFacts.layer,
-        Clause("keeps", (Operands(),), line=False),
-        Clause("dropped", (MemoryFacts.dropped,), line=False),
-        MemoryFacts.facts,
-    )
-
-
-class ActivationFacts(OperationDeclaration):
-    """The activations of a block: the working set, what is stored until backward, and the checkpoint."""
-
-    layer = Text()
-    facts = Components(kind=Activations, keyword="holds", start="dist_activations_body")
-
-
-class BlockActivations(ActivationFacts):
-    """`dist.activations "block"`, then the bytes: the working set, what is stored until backward, and the checkpoint."""
-
-    name = "dist.activations"
-    syntax = (ActivationFacts.layer, ActivationFacts.facts)
-
-
 def is_state(value: Value) -> bool:
     """Whether the value is the content of a state: of a `dist.state`, or what a task wrote to one."""
     task = Task.of(value.producer)
@@ -473,56 +426,3 @@ def is_state(value: Value) -> bool:
 
 def kinds() -> list[str]:
     return [d.name.partition(".")[2] for d in DECLARATIONS.values() if isinstance(d, ModelOperation)]
-
-
-def collective_work(operation: Operation, mesh: Mapping[str, Expr]) -> Work:
-    """The work of a collective on one rank of a mesh.
-
-    Raises:
-        DiagnosticError: a value is not a tensor, or an axis is not on the mesh.
-    """
-    declaration = operation.declaration
-    assert isinstance(declaration, Collective)
-    part = local(operation, operation, mesh)
-    names = Collective(operation).mesh_axes
-    for axis in names:
-        if axis not in mesh:
-            raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
-    ranks = product(mesh[axis] for axis in names)
-    works = [declaration.forward(one, other, ranks) for one, other in zip(part.operands, part.results, strict=True)]
-    return Work(*(total(parts) for parts in zip(*(each.components for each in works), strict=True)))
-
-
-def local(
-    operation: Operation,
-    source: Operation,
-    mesh: Mapping[str, Expr],
-    settings: Sequence[tuple[str, Attribute]] = (),
-    sizes: Mapping[str, Expr] | None = None,
-) -> Local:
-    """One rank's view of a compute task, for the work rules of its model operation `source`.
-
-    Args:
-        settings: what the workload adds to what the model operation says.
-        sizes: what stands for symbols in the settings.
-
-    Raises:
-        DiagnosticError: a value of the task is not a tensor, or names an axis that the mesh does not have.
-    """
-    seen: set[Any] = set()
-    first = []
-    for value in operation.operands:
-        first.append(value not in seen)
-        seen.add(value)
-    types = [v.type for v in (*operation.operands, *operation.results)]
-    parts = []
-    for type in types:
-        if not isinstance(type, TensorType):
-            raise fail(f"a task works on !bp.tensor values, found {type.text}", operation.span)
-        for axis in (*(a for names in type.axes for a in names), *type.unreduced):
-            if axis not in mesh:
-                raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
-        parts.append(type)
-    count = len(operation.operands)
-    rule = source.declaration if isinstance(source.declaration, ModelOperation) else None
-    return part_of(rule, (*settings_of(source), *settings), parts[:count], parts[count:], first, mesh, sizes)

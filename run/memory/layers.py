@@ -8,6 +8,7 @@ from fractions import Fraction
 import attrs
 
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.facts import Memory
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Meter
@@ -48,7 +49,7 @@ class LayerBytes:
                     break
         return found
 
-    def _measured(self, memory: dist.Memory, tasks: Mapping[str, dist.Task]) -> dict[str, Fraction]:
+    def _measured(self, memory: Memory, tasks: Mapping[str, dist.Task]) -> dict[str, Fraction]:
         forward, backward, update = (tasks.get(phase) for phase in ("forward", "activation_gradient", "weight_gradient"))
         if backward is not None and self.fused and is_activation(backward):
             backward = None
