@@ -7,16 +7,18 @@ a cache and activations of its own; a repeated block has them once for each repe
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from bpir.dialects.bp.parts import Times
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
-from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, Report, wanted_items
+from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report, wanted, wanted_items
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, top_level, types_of
-from bpir.ir.syntax import References, SymbolName, symbol_of
+from bpir.ir.parts import ABSENT
+from bpir.ir.syntax import Property, References, SymbolName, symbol_of
 
+_T = TypeVar("_T")
 _TIMES = Times("times")
 
 
@@ -47,9 +49,39 @@ class Called(OperationDeclaration):
     """A block that a network may call."""
 
 
+FORWARD, BACKWARD, OPTIMIZER = PARTS = ("forward", "backward", "optimizer")
+"""The parts of a training step of a block: what a network calls of it, and, after all calls, the update of its weights."""
+
+
+class CalledPart(Property[str]):
+    """`forward` or `backward`: the part of a training step; nothing in inference, and in a model."""
+
+    def value(self, attribute: Attribute | None) -> str:
+        return attribute.value if isinstance(attribute, StringAttr) else ""
+
+    def demanded(self) -> tuple[str, ...]:
+        return ()
+
+    def fragment(self, rule: str) -> Fragment:
+        words = {f"{rule}_{word}": word for word in (FORWARD, BACKWARD)}
+        alternatives = "".join(f'    | "{word}" -> {name}\n' for name, word in words.items())
+        actions: dict[str, Action] = {rule + "_whole": lambda c, v, s: ABSENT}
+        for name, word in words.items():
+            actions[name] = lambda c, v, s, word=word: StringAttr(word)  # type: ignore[misc]
+        return Fragment(f"{rule}: -> {rule}_whole\n{alternatives}", actions)
+
+    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
+        yield wanted(attribute, StringAttr).value
+
+    def expected(self, attribute: Attribute) -> str:
+        good = isinstance(attribute, StringAttr) and attribute.value in (FORWARD, BACKWARD)
+        return "" if good else f"{FORWARD} or {BACKWARD}, as a string"
+
+
 class Calling(OperationDeclaration):
     """An operation that calls blocks: its operands go to the first, its results are those of the last."""
 
+    part = CalledPart()
     late = True
 
     @property
@@ -82,6 +114,42 @@ def callees(call: Operation) -> tuple[str, ...]:
     """The names of the blocks of one repetition, in order; what is no name is left out."""
     calling = Calling.of(call)
     return calling.blocks if calling is not None else ()
+
+
+def part_of(call: Operation) -> str:
+    """`forward` or `backward`: the part of a training step that is called; empty where it is all of the block."""
+    calling = Calling.of(call)
+    return calling.part if calling is not None else ""
+
+
+def part_of_phase(phase: str) -> str:
+    """The part of a training step that a task of a phase is of; empty for the phases of inference."""
+    if phase in ("prefill", "decode", ""):
+        return ""
+    if phase == FORWARD:
+        return FORWARD
+    return OPTIMIZER if phase in ("gradient_reduction", "optimizer") else BACKWARD
+
+
+def half(part: str, values: Sequence[_T], count: int) -> Sequence[_T]:
+    """Of what a training step of a block takes or returns `count`: the first of forward, the last of backward; all where it is whole."""
+    if not part:
+        return values
+    return values[:count] if part == FORWARD else values[len(values) - count :]
+
+
+def border(call: Operation, block: Operation) -> tuple[tuple[Type, ...], tuple[Type, ...]] | None:
+    """The types that a call gives to a block, and gets from it; None if the block has no end.
+
+    A training step of a block takes the arguments of the model's block and the gradients of its results, and returns its results and the
+    gradients of its arguments; forward has the one half of both, backward the other.
+    """
+    taken, given = arguments_of(block), returned_by(block)
+    part = part_of(call)
+    if given is None or not part:
+        return None if given is None else (taken, given)
+    count = len(call.operands)
+    return tuple(half(part, taken, count)), tuple(half(part, given, max(len(taken) - count, 0)))
 
 
 def times_of(operation: Operation) -> Expr:

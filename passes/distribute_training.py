@@ -20,12 +20,14 @@ from bpir.passes.context import PassContext
 from bpir.passes.decompose import decompose
 from bpir.passes.distribution import Assumptions, new_module, resized
 from bpir.passes.inputs import Binding, inputs_of
+from bpir.passes.networks import blocks_to_derive, unused_blocks
 from bpir.passes.phases import input_axis, training_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, tables
 from bpir.passes.regions import Regions
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
+from bpir.passes.training_networks import training_networks
 from bpir.passes.training_tasks import Tasks
 from bpir.passes.unnamed_axes import padding, refuse_unsharded, whole_weights
 
@@ -118,7 +120,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         choices = choices_of(strategy, parallel)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
-        models = [block.operation for block in ir.expanded.blocks]
+        models = blocks_to_derive(ir.expanded.module)
+        replaced: set[str] = set()
         divided, padded = assumptions.may_divide(degree), tables(models)
         placed = shared_axes(models, lambda name: name in padded or divided(name))
         resizing: dict[str, Expr] = {}  # of tables whose rows the ranks do not divide
@@ -128,7 +131,9 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             refuse_without_gradient(operation)
             axes = tuple(axes_in(operation, placed))
             fields = workload.fields if workload is not None else {}
-            block = decompose(operation, training_axes(operation, fields), as_word(fields.get("causal")) or "dense")
+            sizes_of_block = training_axes(operation, fields)
+            replaced.update(sizes_of_block)
+            block = decompose(operation, sizes_of_block, as_word(fields.get("causal")) or "dense")
             for axis in axes if parallel else ():
                 if axis in padded and assumptions.leaves_rest(degree, symbol(axis)):
                     resizing[axis] = assumptions.resize(degree, axis, False, operation.span)
@@ -174,6 +179,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     dist.Mesh.build(properties=sizes, span=strategy.operation.span),
                     *(placement(placed, strategy.operation.span, tuple(between), resizing) if parallel else ()),
                     *blocks,
+                    *training_networks(module, blocks, replaced),
                 ],
             )
         )
@@ -182,8 +188,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         strategy = context.strategy()
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
-        found: list[Diagnostic] = []
-        models = [block.operation for block in ModelIR(module).expanded.blocks]
+        found = unused_blocks(module)
+        models = blocks_to_derive(ModelIR(module).expanded.module)
         assumptions, padded = Assumptions(table), tables(models)
         divided = assumptions.may_divide(degree)
         placed = shared_axes(models, lambda name: name in padded or divided(name))

@@ -9,7 +9,7 @@ from bpir.dialects.dist import network as dist_network
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.network import Repeat
 from bpir.dialects.model.structure import Return
-from bpir.dialects.network import blocks, called, callees, name_of, networks, returned_by, times_of
+from bpir.dialects.network import blocks, called, callees, calls, name_of, networks, returned_by, times_of
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, note, warning
 from bpir.ir.operation import Block, Operation, Region, Value
@@ -51,18 +51,39 @@ def distributed_networks(module: Operation, derived: Sequence[Operation], replac
         DiagnosticError: how often a block is repeated depends on the workload, or the borders of two blocks do not fit.
     """
     known = {name_of(block): block for block in derived}
-    return [_Calls(network, known, replaced).network() for network in networks(module)]
+    found = networks(module)
+    sorted_out([wrong for network in found for wrong in counts_of_calls(network, replaced)])
+    return [_Calls(network, known).network() for network in found]
+
+
+def counts_of_calls(network: Operation, replaced: Collection[str]) -> list[Diagnostic]:
+    """Repeats of which the number depends on the workload."""
+    found = []
+    for call in calls(network):
+        changed = [name for name in times_of(call).symbols if name in replaced]
+        if changed:
+            message = f"how often @{callees(call)[0]} is repeated depends on '{changed[0]}', which the workload replaces"
+            found.append(error(message, call.span, note("give the number of repetitions a symbol of its own")))
+    return found
+
+
+def sorted_out(wrong: Sequence[Diagnostic]) -> None:
+    """Raise what is wrong, if anything is.
+
+    Raises:
+        DiagnosticError: with all of it.
+    """
+    if wrong:
+        raise DiagnosticError(*wrong)
 
 
 class _Calls:
     """The calls of one network, with the types that its blocks have at their borders."""
 
-    def __init__(self, source: Operation, blocks: Mapping[str, Operation], replaced: Collection[str]) -> None:
+    def __init__(self, source: Operation, blocks: Mapping[str, Operation]) -> None:
         self.source = source
         self.blocks = blocks
-        self.replaced = replaced
         self.values: dict[Value, Value] = {}
-        self.wrong: list[Diagnostic] = []
 
     def network(self) -> Operation:
         entry = self.source.regions[0].blocks[0]
@@ -75,8 +96,6 @@ class _Calls:
                 body.append(dist.Return.build(operands, span=operation.span))
             else:
                 body.append(self._call(operation, operands, arguments))
-        if self.wrong:
-            raise DiagnosticError(*self.wrong)
         name = StringAttr(name_of(self.source))
         return dist_network.Network.build(properties={"sym_name": name, "source": name}, regions=[Region([body])], span=self.source.span)
 
@@ -85,10 +104,6 @@ class _Calls:
         for value, wanted in zip(operands, self._arguments(names[0]), strict=True):
             if value in arguments:
                 value.type = wanted.type  # each goes to a call; two that differ in what they take, the structure refuses
-        changed = [name for name in times_of(operation).symbols if name in self.replaced]
-        if changed:
-            message = f"how often @{names[0]} is repeated depends on '{changed[0]}', which the workload replaces"
-            self.wrong.append(error(message, operation.span, note("give the number of repetitions a symbol of its own")))
         types = returned_by(self.blocks[names[-1]]) or ()
         results = [Value(type_, name=value.name) for type_, value in zip(types, operation.results, strict=True)]
         self.values.update(zip(operation.results, results, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
-from bpir.dialects.network import called, calls, networks
+from bpir.dialects.network import called, calls, networks, part_of_phase
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation
 from bpir.passes.distribution import new_module
@@ -46,12 +46,17 @@ def plan_blocks(ir: DistributedTaskIR, make: Make) -> tuple[dict[str, Planning],
         raise fail("the module has no dist.block to plan", place_of(ir.module))
     whole = networks(ir.module)
     named = (*ir.workloads, *ir.strategies, *ir.targets, *ir.deployments) if whole else ()
-    space = Space(list(blocks.values()), runs(calls(whole[0])) if whole else {}, [binding.symbol for binding in named])
+    space = Space(list(blocks.values()), runs(calls(whole[0])) if whole else {}, bool(whole), [b.symbol for b in named])
     plannings: dict[str, Planning] = {}
     found = []
     first = 0
+    parts: dict[int, tuple[str, str]] = {}
     for name, block in blocks.items():
         plannings[name] = make(block, space, first)
         found.append(plannings[name].run())
+        if block.is_training:
+            parts |= {first + index: (name, part_of_phase(task.phase)) for index, task in enumerate(block.tasks)}
         first += len(plannings[name].tasks)
+    if whole and parts:
+        space.keep(parts)
     return plannings, found

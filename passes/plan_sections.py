@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
-from bpir.dialects.network import callees, calls, times_of
+from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, half, part_of, times_of
 from bpir.dialects.sections import flows_attribute
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.diagnostic import Span, fail
@@ -22,7 +22,7 @@ def runs(found: Iterable[Operation]) -> dict[str, Expr]:
     counted: dict[str, Expr] = {}
     once: set[str] = set()
     for call in found:
-        for name in callees(call):
+        for name in callees(call) if part_of(call) != BACKWARD else ():
             if "times" not in call.properties and name not in counted:
                 once.add(name)
             else:
@@ -47,18 +47,20 @@ def plain_sections(plannings: Mapping[str, Planning]) -> list[Operation]:
     """The sections of a plan without a network: its blocks run once, in order."""
     sections = _Sections(plannings)
     for planning in plannings.values():
-        if planning.tasks:
-            sections.section(planning, planning.block.span, None, [])
+        places = [planning.first + index for index in range(len(planning.tasks))]
+        if places:
+            sections.section(planning.block.symbol, places, planning.block.span, None, ())
     return sections.found
 
 
 def network_sections(network: Operation, plannings: Mapping[str, Planning]) -> list[Operation]:
-    """The sections of a plan with a network: one for each block that a call runs."""
+    """The sections of a plan with a network: one for each block, or part of one, that a call runs; in training, updates of weights last."""
     sections = _Sections(plannings)
     values: dict[Value, Source] = dict.fromkeys(network.arguments, Source())
     for call in calls(network):
         results = sections.call(call, [values[value] for value in call.operands])
         values.update(zip(call.results, results, strict=True))
+    sections.updates()
     return sections.found
 
 
@@ -67,46 +69,76 @@ class _Sections:
         self.plannings = plannings
         self.found: list[Operation] = []
         self.space = next(iter(plannings.values())).space
+        self.forward: dict[str, list[str]] = {}  # the forward sections of each block that have had no backward one yet
+        self.backward: dict[str, list[str]] = {}  # its backward sections
 
     def call(self, call: Operation, operands: Sequence[Source]) -> list[Source]:
         """Add the sections of a call; where its results come from."""
         given = list(operands)
-        first: tuple[Operation, Planning] | None = None
+        part = part_of(call)
+        first: tuple[Operation, list[str]] | None = None
         for name in callees(call):
             planning = self.plannings[name]
-            if not planning.tasks:
-                self._refuse_unless_identity(planning)
+            taken = half(part, planning.block.arguments, len(given))
+            returned = half(part, planning.block.returned, len(planning.block.arguments) - len(given)) if part else planning.block.returned
+            places = planning.places(part)
+            if not places:
+                self._refuse_unless_identity(planning, taken, returned)
                 continue
+            inputs = [planning.homes[value] for value in taken]
             times = times_of(call) if "times" in call.properties else None
-            section = self.section(planning, call.span, times, given)
-            first = first or (section, planning)
-            returned = planning.block.returned
+            section = self.section(_called(name, part), places, call.span, times, self._after(name, part, given))
+            self._take(section, given, inputs)
+            self._remember(name, part, _symbol(section))
+            first = first or (section, inputs)
             given = [Source(_symbol(section), planning.homes[value], len(returned) == 1) for value in returned]
         if first is not None and "times" in call.properties:
-            section, planning = first
-            carried = zip(given, planning.block.arguments, strict=True)
-            flows = [(source.buffer, planning.homes[value]) for source, value in carried if source.buffer != planning.homes[value]]
+            section, inputs = first
+            flows = [(source.buffer, target) for source, target in zip(given, inputs, strict=True) if source.buffer != target]
             if flows:
                 section.properties["carries"] = flows_attribute(flows)
         return given
 
-    def section(self, planning: Planning, span: Span | None, times: Expr | None, given: Sequence[Source]) -> Operation:
-        """Add a section that runs a block on values; which buffer goes to which is said unless one goes to one."""
-        last = planning.first + len(planning.tasks) - 1
-        properties: dict[str, Attribute] = {"sym_name": StringAttr(self._name(planning.block.symbol))}
+    def updates(self) -> None:
+        """The updates of the weights of each block, after all gradients of the block."""
+        for name, planning in self.plannings.items():
+            places = planning.places(OPTIMIZER)
+            if places:
+                times = self.space.runs.get(name)
+                self.section(_called(name, OPTIMIZER), places, planning.block.span, times, self.backward.get(name, ()))
+
+    def _after(self, name: str, part: str, given: Sequence[Source]) -> list[str]:
+        """The sections that a section needs: those of what it takes, and of backward the forward one, whose values it reads."""
+        kept = self.forward.get(name, [])[-1:] if part == BACKWARD else []
+        return list(dict.fromkeys([*(source.section for source in given if source.section), *kept]))
+
+    def _remember(self, name: str, part: str, section: str) -> None:
+        if part == FORWARD:
+            self.forward.setdefault(name, []).append(section)
+        elif part == BACKWARD:
+            self.backward.setdefault(name, []).append(section)
+            if self.forward.get(name):
+                self.forward[name].pop()
+
+    def section(self, name: str, places: Sequence[int], span: Span | None, times: Expr | None, after: Iterable[str]) -> Operation:
+        """Add a section that runs the tasks at some places."""
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(self._name(name))}
         if times is not None:
             properties["times"] = ExprAttr(times)
-        properties["tasks"] = ArrayAttr((IntegerAttr(planning.first, I64), IntegerAttr(last, I64)))
-        after = dict.fromkeys(source.section for source in given if source.section)
-        if after:
-            properties["after"] = symbols(after)
-        if len(given) > 1 or not all(source.alone for source in given):
-            pairs = zip(given, planning.block.arguments, strict=True)
-            taken = [(source.buffer, planning.homes[value]) for source, value in pairs if source.section]
-            if taken:
-                properties["takes"] = flows_attribute(taken)
+        properties["tasks"] = ArrayAttr((IntegerAttr(places[0], I64), IntegerAttr(places[-1], I64)))
+        names = list(after)
+        if names:
+            properties["after"] = symbols(names)
         self.found.append(plan.Section.build(properties=properties, span=span))
         return self.found[-1]
+
+    @staticmethod
+    def _take(section: Operation, given: Sequence[Source], inputs: Sequence[str]) -> None:
+        """Say which buffer goes to which, unless one goes to one."""
+        if len(given) > 1 or not all(source.alone for source in given):
+            taken = [(source.buffer, target) for source, target in zip(given, inputs, strict=True) if source.section]
+            if taken:
+                section.properties["takes"] = flows_attribute(taken)
 
     def _name(self, block: str) -> str:
         """What the next section of a block is called: like the block, then with a number."""
@@ -117,10 +149,16 @@ class _Sections:
         self.space.taken.add(name)
         return name
 
-    def _refuse_unless_identity(self, planning: Planning) -> None:
-        if planning.block.returned != planning.block.arguments:
+    @staticmethod
+    def _refuse_unless_identity(planning: Planning, taken: Sequence[Value], returned: Sequence[Value]) -> None:
+        if list(taken) != list(returned):
             message = f"nothing of @{planning.block.symbol} is left to run, and it does not return what it takes, in the same order"
             raise fail(message, planning.block.span)
+
+
+def _called(block: str, part: str) -> str:
+    """What a section is called: like its block, and the part of its training step."""
+    return f"{block}.{part}" if part else block
 
 
 def _symbol(section: Operation) -> str:

@@ -78,11 +78,13 @@ class Space:
     Args:
         blocks: the blocks, in the order in which they run.
         runs: how often each runs, where the network says so, by name.
+        sectioned: whether the plan has sections.
         taken: names that the plan has besides.
     """
 
-    def __init__(self, blocks: Sequence[Block], runs: Mapping[str, Expr], taken: Iterable[str] = ()) -> None:
+    def __init__(self, blocks: Sequence[Block], runs: Mapping[str, Expr], sectioned: bool = False, taken: Iterable[str] = ()) -> None:
         self.several = len(blocks) > 1
+        self.sectioned = sectioned
         self.runs = runs
         self.buffers: dict[str, Buffer] = {}
         self.weights: dict[tuple[str, str], str] = {}  # the buffer of each layer's weights, by block and layer
@@ -139,6 +141,17 @@ class Space:
         """Make the workspace large enough for one more block."""
         space = self.buffers[self.workspace]
         space.size = size if space.size is ZERO else maximum(space.size, size)
+
+    def keep(self, parts: Mapping[int, tuple[str, str]]) -> None:
+        """Have one for each repetition of the buffers that a later part of the training step of a block reads.
+
+        Args:
+            parts: of each task, by its place, the block and the part of a training step.
+        """
+        for buffer in self.buffers.values():
+            used = {parts[place] for place in (*buffer.producers.values(), *buffer.consumers.values())}
+            if len(used) > 1 and buffer.role not in REPEATED:
+                buffer.times = self.runs.get(next(iter(used))[0])
 
     def operations(self) -> list[Operation]:
         """The buffers, the workspace last."""

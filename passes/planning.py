@@ -9,6 +9,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR
+from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import resources_of_work
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.expression import ZERO, Expr
@@ -45,6 +46,10 @@ class Planning:
 
     def sized(self, groups: list[list[dist.Task]]) -> None:
         """Give the buffers their sizes that depend on which tasks may run at once."""
+
+    def places(self, part: str) -> list[int]:
+        """Where the tasks of a part of a training step stand in the plan; in inference all are of the part ""."""
+        return [self.first + index for index, task in enumerate(self.tasks) if part_of_phase(task.phase) == part]
 
     def run(self) -> tuple[list[Operation], list[Operation]]:
         """The tasks and the groups of those that may run at once; the buffers are in the space."""
@@ -137,8 +142,9 @@ class Planning:
         """Tasks with the same dependencies (and at least one) can run at once: none of them needs another."""
         together: dict[tuple[str, ...], list[str]] = {}
         for task in plan.Task.each(tasks):
-            if task.after:
-                together.setdefault(task.after, []).append(task.symbol)
+            if task.after:  # sections run one after another
+                key = (part_of_phase(task.phase), *task.after) if self.space.sectioned else task.after
+                together.setdefault(key, []).append(task.symbol)
         groups = [names for names in together.values() if len(names) > 1]
         return [
             plan.Concurrent.build(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from support import read
+from support import read, report, run
 
+from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import called, calls, networks, times_of
+from bpir.ir.expression import constant, symbol, total
 from bpir.ir.operation import types_of
 from bpir.ir.printer import print_module
+from bpir.tools.report import summed
 from bpir.verifiers.module import verify
 
 BLOCKS = """
@@ -51,3 +54,55 @@ def test_types_follow_from_the_blocks_wherever_they_stand(text: str) -> None:
 
 def test_a_module_without_a_network_runs_all_its_blocks() -> None:
     assert list(called(read(SYMBOLS + BLOCKS))) == ["up", "down", "unused"]
+
+
+GPT = """
+bp.symbols B, S, H, F, V, L, h, d, t where H = h * d, F = 4 * H, t | h, t | F, t | V, t | H
+bind.strategy @tp {tensor = t}
+model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+  %z = model.transformer_block %x heads h head_size d feed_forward F
+  model.return %z
+}
+model.block @head(%x: !bp.tensor<B x S x H, bf16>) {
+  %y = model.linear "head.logits" %x : [V]
+  model.return %y
+}
+model.network @gpt(%x: !bp.tensor<B x S x H, bf16>) {
+  %y = model.repeat L @layer %x
+  %z = model.call @head %y
+  model.return %z
+}
+"""
+GPT3 = {"B": 1536, "S": 2048, "H": 12288, "F": 49152, "V": 51200, "L": 96, "h": 96, "d": 128, "t": 8}
+
+
+def matmul_of_a_step(strategy: str) -> int:
+    """Operations in matrix products of all 8 ranks, for GPT-3 175B with a batch of 1536 sequences."""
+    plan = run(read(GPT), f"distribute-training{{{strategy}}}", "plan-training")
+    work = summed(task.in_all for task in report(plan).tasks)
+    return int(work.matmul.evaluate(GPT3)) * GPT3["t"]
+
+
+def test_a_training_step_of_gpt3_has_the_operations_of_megatron() -> None:
+    """`96*B*S*L*H**2*(1 + S/(6*H) + V/(16*L*H))` with all activations computed again (Narayanan et al. 2021, section 5.1): four passes
+    through the layers, three through the head. Without recomputation a layer has three passes, too. Our last product of a layer, whose
+    result no gradient reads, is not repeated: `2*B*S*H*F` a layer less than theirs.
+    """
+    B, S, H, F, V, L = (GPT3[name] for name in "BSHFVL")
+    layer, head = 24 * B * S * H**2 + 4 * B * S**2 * H, 2 * B * S * H * V
+    assert 16 * L * H * 6 * H * (4 * L * layer + 3 * head) == 96 * B * S * L * H**2 * (16 * L * H * 6 * H + S * 16 * L * H + V * 6 * H)
+    assert matmul_of_a_step("recompute=none") == 3 * L * layer + 3 * head
+    assert matmul_of_a_step("recompute=full") == 4 * L * layer + 3 * head - 2 * B * S * H * F * L
+
+
+def test_a_repeated_block_keeps_its_own_of_what_backward_reads() -> None:
+    """Weights, gradients, states and stored activations: L times those of a layer, once those of the head; by hand from the blocks."""
+    whole = report(run(read(GPT), "distribute-training", "plan-training")).memory
+    step = run(read(GPT[: GPT.index("model.network")]), "distribute-training")
+    L = symbol("L")
+    times = {"layer": L, "head": constant(1)}
+    facts = {block.symbol: [row.facts for row in block.memory] for block in DistributedTaskIR(step).blocks}
+    stored = {block.symbol: block.activations[0].facts.stored for block in DistributedTaskIR(step).blocks}
+    for name, field in (("weights", "weight"), ("weight_gradients", "weight_gradient"), ("optimizer", "optimizer")):
+        assert whole[name] is total(times[block] * getattr(row, field) for block, rows in facts.items() for row in rows)
+    assert whole["activation_stored"] is total(times[block] * kept for block, kept in stored.items())

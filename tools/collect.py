@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,9 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import flat_name, own_names
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr, constant, total
+from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.operation import Operation
-from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows
+from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows, times_by_block
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.tools.report_ranks import TENSOR, all_ranks
 from bpir.verifiers.levels import level_of, place_of
@@ -77,15 +77,20 @@ def _model(title: str, module: Operation) -> Report:
 
 
 def _distributed(title: str, ir: DistributedTaskIR) -> Report:
-    memory = [row for block in ir.blocks for row in block.memory]
-    training = _training_memory(memory, [row for block in ir.blocks for row in block.activations])
+    blocks, times = blocks_that_run(ir), often(ir.module)
+    memory = [row for block in blocks for row in block.memory]
+    training = _training_memory(
+        [(row, times.get(block.symbol, ONE)) for block in blocks for row in block.memory],
+        [(row, times.get(block.symbol, ONE)) for block in blocks for row in block.activations],
+    )
     held = _held(_training_plan(ir)) if training else ()
     per_token = None if training else cache_of_blocks(ir)
     return Report(title, ir.level, tuple(_dist_tasks(ir)), training or _dist_memory(ir), held, _layers(memory), per_token=per_token)
 
 
 def _planned(title: str, plan: PortablePlanIR) -> Report:
-    training = _training_memory(plan.memory, plan.activations)
+    times = times_by_block(plan)
+    training = _training_memory([(row, times(row.layer)) for row in plan.memory], [(row, times(row.layer)) for row in plan.activations])
     held = _held(plan) if training else ()
     buffers = tuple(BufferRow(b.symbol, b.role, b.storage, b.size, b.live, b.times) for b in plan.buffers)
     memory = training or _memory_by_role(plan.buffers, MEMORY_OF_ROLE)
@@ -181,21 +186,24 @@ def _layers(memory: Iterable[MemoryFacts]) -> dict[str, dict[str, Fact]]:
     return found
 
 
-def _training_memory(memory: Sequence[MemoryFacts], activations: Iterable[ActivationFacts]) -> dict[str, Expr]:
-    """The memory of a training step by what it holds; empty if the module is not of training."""
-    layers = [row.facts for row in memory]
-    blocks = [row.facts for row in activations]
+def _training_memory(memory: Iterable[tuple[MemoryFacts, Expr]], activations: Iterable[tuple[ActivationFacts, Expr]]) -> dict[str, Expr]:
+    """The memory of a training step by what it holds; empty if the module is not of training.
+
+    Each row comes with how often its block runs: each repetition keeps its own. The working set is that of one block at a time.
+    """
+    layers = [(row.facts, times) for row, times in memory]
+    blocks = [(row.facts, times) for row, times in activations]
     if not layers:
         return {}
     return {
-        "weights": total(f.weight for f in layers),
-        "activation_working": total(f.working for f in blocks),
-        "activation_stored": total(f.stored for f in blocks),
-        "activation_checkpoint": total(f.checkpoint for f in blocks),
-        "weight_gradients": total(f.weight_gradient for f in layers),
-        "weight_gradients_unsharded": total(f.weight_gradient_unsharded for f in layers),
-        "activation_gradients": total(f.activation_gradient for f in layers),
-        "optimizer": total(f.optimizer for f in layers),
+        "weights": total(times * f.weight for f, times in layers),
+        "activation_working": maximum(*dict.fromkeys(f.working for f, _ in blocks)) if blocks else ZERO,
+        "activation_stored": total(times * f.stored for f, times in blocks),
+        "activation_checkpoint": total(times * f.checkpoint for f, times in blocks),
+        "weight_gradients": total(times * f.weight_gradient for f, times in layers),
+        "weight_gradients_unsharded": total(times * f.weight_gradient_unsharded for f, times in layers),
+        "activation_gradients": total(times * f.activation_gradient for f, times in layers),
+        "optimizer": total(times * f.optimizer for f, times in layers),
     }
 
 
@@ -212,7 +220,7 @@ def _training_plan(ir: DistributedTaskIR) -> PortablePlanIR | None:
 def _held(plan: PortablePlanIR | None) -> tuple[Expr, ...]:
     from bpir.tools.peak import held_at_once
 
-    return held_at_once(plan.buffers) if plan is not None else ()
+    return held_at_once(plan.buffers) if plan is not None and not plan.sections else ()
 
 
 def _dist_memory(ir: DistributedTaskIR) -> dict[str, Expr]:

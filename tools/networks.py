@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import TensorType, product
@@ -33,6 +33,15 @@ class Multiplicity:
     def block(self, place: int) -> str:
         """The first section that runs the task, which is called like its block; empty where there are no sections."""
         return self._blocks[place]
+
+
+def times_by_block(plan: PortablePlanIR) -> Callable[[str], Expr]:
+    """Says of an origin in a plan, such as `layer/attention.query`, how often its block runs."""
+    repeated = Multiplicity(plan.sections, len(plan.tasks))
+    found: dict[str, Expr] = {}
+    for place, task in enumerate(plan.tasks):
+        found.setdefault(task.source.partition("/")[0] if "/" in task.source else "", repeated.times(place))
+    return lambda origin: found.get(origin.partition("/")[0], found.get("", ONE))
 
 
 def section_rows(sections: Iterable[Section]) -> tuple[SectionRow, ...]:

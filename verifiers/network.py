@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from bpir.dialects.network import arguments_of, blocks, callees, calls, name_of, networks, returned_by, unknown
+from bpir.dialects.network import blocks, border, callees, calls, name_of, networks, unknown
 from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.operation import Operation, types_of
@@ -47,18 +47,17 @@ def _call(call: Operation, known: Mapping[str, Operation]) -> Iterable[Diagnosti
     if missing or not names:
         yield from (error(f"{d.message} [network.R1]", d.span) for d in missing)
         return
-    first, last = known[names[0]], known[names[-1]]
-    given = types_of(call.operands)
-    yield from _fit(call, "R2", f"'{call.name}' gives @{names[0]}", given, arguments_of(first), first)
-    returned = returned_by(last)
-    if returned is not None:
-        yield from _fit(call, "R3", f"'{call.name}' has, of @{names[-1]},", types_of(call.results), returned, last, "result")
+    borders = {name: border(call, known[name]) for name in dict.fromkeys(names)}
+    first, last = borders[names[0]], borders[names[-1]]
+    if first is not None:
+        yield from _fit(call, "R2", f"'{call.name}' gives @{names[0]}", types_of(call.operands), first[0], known[names[0]])
+    if last is not None:
+        yield from _fit(call, "R3", f"'{call.name}' has, of @{names[-1]},", types_of(call.results), last[1], known[names[-1]], "result")
     following = pairwise((*names, names[0])) if "times" in call.properties else pairwise(names)
     for one, other in dict.fromkeys(following):
-        returned = returned_by(known[one])
-        if returned is not None:
-            subject = f"in this repetition @{one} gives @{other}"
-            yield from _fit(call, "R4", subject, returned, arguments_of(known[other]), known[other])
+        given, taken = borders[one], borders[other]
+        if given is not None and taken is not None:
+            yield from _fit(call, "R4", f"in this repetition @{one} gives @{other}", given[1], taken[0], known[other])
 
 
 def _fit(

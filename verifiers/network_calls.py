@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.dist.network import Network
 from bpir.dialects.dist.tasks import Block
-from bpir.dialects.network import blocks, callees, calls, name_of, networks, times_of
+from bpir.dialects.network import BACKWARD, FORWARD, blocks, callees, calls, name_of, networks, part_of, times_of
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
@@ -21,90 +21,136 @@ class Rules(metaclass=Interned):
     runs: str
 
 
-def verify_network(findings: Findings, rules: Rules, source: Operation, target: Operation) -> None:
-    """Refuse a distributed network that is not that of the model. The structure of both is sound."""
+_Meaning = tuple[Value, bool]
+"""A value of the model's network, or (True) its gradient."""
+
+
+class _Step:
+    """A call that the distributed network must have: of which part of which blocks, on what, and what comes out."""
+
+    def __init__(
+        self, source: Operation, part: str, names: tuple[str, ...], operands: Sequence[_Meaning], results: Sequence[_Meaning]
+    ) -> None:
+        self.source, self.part, self.callees, self.operands, self.results = source, part, names, operands, results
+
+
+def verify_network(findings: Findings, rules: Rules, source: Operation, target: Operation, training: bool = False) -> None:
+    """Refuse a distributed network that is not that of the model. The structure of both is sound.
+
+    In training the calls are those of the model forward, and then the same backward, in reverse, on gradients.
+    """
     models, found = networks(source), networks(target)
     for network in found:
         if Network(network).source not in map(name_of, models):
             message = f"the network comes from '{Network(network).source}', which is no network of the model"
             findings.refuse(rules.calls, network, message)
+    origins = {name: Block(block).source for name, block in blocks(target).items()}
     for model in models:
         ours = [network for network in found if Network(network).source == name_of(model)]
         if not ours:
             findings.refuse(rules.calls, model, f"the network '{name_of(model)}' of the model is not distributed")
         for network in ours:
-            _Network(findings, rules, model, network, {name: Block(block).source for name, block in blocks(target).items()}).verify()
+            _Network(findings, rules, model, network, origins, training).verify()
 
 
 class _Network:
-    """The images of the values of one network."""
+    """What the values of one network mean."""
 
-    def __init__(self, findings: Findings, rules: Rules, model: Operation, network: Operation, origins: Mapping[str, str]) -> None:
+    def __init__(
+        self, findings: Findings, rules: Rules, model: Operation, network: Operation, origins: Mapping[str, str], training: bool
+    ) -> None:
         self.findings = findings
         self.rules = rules
         self.model = model
         self.network = network
         self.origins = origins  # the model's block that each distributed block is derived from
-        self.images: dict[Value, Value] = {}
+        self.training = training
+        self.meanings: dict[_Meaning, Value] = {}
 
     def verify(self) -> None:
         before = len(self.findings.diagnostics)
-        self._images(self.network, _arguments(self.model), _arguments(self.network), "arguments")
-        theirs, ours = list(calls(self.model)), list(calls(self.network))
-        if len(theirs) != len(ours):
-            self._refuse(self.network, f"the network has {len(ours)} calls, that of the model {len(theirs)}", self.model)
-        for source, call in zip(theirs, ours, strict=False):
-            self._call(source, call)
+        given, returned = _values(self.model.arguments), _values(self.model.body[-1].operands)
+        gradients = [(value, True) for value, _ in returned] if self.training else []
+        self._mean(self.network, [*given, *gradients], self.network.arguments, "arguments")
+        steps, ours = self._steps(), list(calls(self.network))
+        if len(steps) != len(ours):
+            self._refuse(self.network, f"the network has {len(ours)} calls, that of the model {len(steps)}", self.model)
+        for step, call in zip(steps, ours, strict=False):
+            self._call(step, call)
         if len(self.findings.diagnostics) == before:
-            self._operands(self.model.body[-1], self.network.body[-1])
-        self._runs(theirs, ours)
+            back = [(value, True) for value, _ in given] if self.training else []
+            self._operands(self.network.body[-1], [*returned, *back], self.model.body[-1])
+        self._runs(steps, ours)
 
-    def _call(self, source: Operation, call: Operation) -> None:
-        wanted, found = callees(source), tuple(self.origins.get(name, "") for name in callees(call))
-        if found != wanted:
-            said, expected = (", ".join(f"'{name}'" for name in names) for names in (found, wanted))
+    def _steps(self) -> list[_Step]:
+        theirs = list(calls(self.model))
+        part = FORWARD if self.training else ""
+        forward = [_Step(call, part, callees(call), _values(call.operands), _values(call.results)) for call in theirs]
+        if not self.training:
+            return forward
+        backward = [
+            _Step(call, BACKWARD, callees(call)[::-1], _values(call.results, True), _values(call.operands, True))
+            for call in reversed(theirs)
+        ]
+        return [*forward, *backward]
+
+    def _call(self, step: _Step, call: Operation) -> None:
+        source = step.source
+        found = tuple(self.origins.get(name, "") for name in callees(call))
+        if found != step.callees:
+            said, expected = (", ".join(f"'{name}'" for name in names) for names in (found, step.callees))
             self._refuse(call, f"the call is of what comes from {said}, in the model of {expected}", source)
+        if part_of(call) != step.part:
+            said, expected = (part or "of the whole block" for part in (part_of(call), step.part))
+            self._refuse(call, f"the call is {said}, expected {expected}", source)
         what = f"the number of repetitions of {', '.join('@' + name for name in callees(call))}"
         here = note("the call of the model", source.span)
         self.findings.equal(self.rules.calls, call, what, times_of(call), times_of(source), here)
-        self._operands(source, call)
-        self._images(call, source.results, call.results, "results")
+        self._operands(call, step.operands, source)
+        self._mean(call, step.results, call.results, "results")
 
-    def _operands(self, source: Operation, call: Operation) -> None:
-        for index, (value, given) in enumerate(zip(source.operands, call.operands, strict=False)):
-            if value in self.images and self.images[value] is not given:
-                self._refuse(call, f"operand {index} is not the image of what the model's network gives there", source)
-        if len(source.operands) != len(call.operands):
-            self._refuse(call, f"'{call.name}' has {len(call.operands)} operands, in the model {len(source.operands)}", source)
+    def _operands(self, call: Operation, meanings: Sequence[_Meaning], source: Operation) -> None:
+        for index, (meaning, given) in enumerate(zip(meanings, call.operands, strict=False)):
+            if meaning in self.meanings and self.meanings[meaning] is not given:
+                what = "the gradient of what" if meaning[1] else "the image of what"
+                self._refuse(call, f"operand {index} is not {what} the model's network gives there", source)
+        if len(meanings) != len(call.operands):
+            self._refuse(call, f"'{call.name}' has {len(call.operands)} operands, in the model {len(meanings)}", source)
 
-    def _images(self, call: Operation, sources: list[Value], images: list[Value], what: str) -> None:
-        if len(sources) != len(images):
-            self._refuse(call, f"'{call.name}' has {len(images)} {what}, in the model {len(sources)}", self.model)
-        self.images.update(zip(sources, images, strict=False))
+    def _mean(self, call: Operation, meanings: Sequence[_Meaning], images: Sequence[Value], what: str) -> None:
+        if len(meanings) != len(images):
+            self._refuse(call, f"'{call.name}' has {len(images)} {what}, in the model {len(meanings)}", self.model)
+        self.meanings.update(zip(meanings, images, strict=False))
 
-    def _runs(self, theirs: Iterable[Operation], ours: Iterable[Operation]) -> None:
-        """The passes through each block in all, whichever call they are of."""
-        wanted = runs(theirs)
-        found: dict[str, Expr] = {}
-        for name, count in runs(ours).items():
-            origin = self.origins.get(name, "")
-            found[origin] = found.get(origin, ZERO) + count
-        for name in dict.fromkeys((*wanted, *found)):
-            what = f"the number of passes through what comes from '{name}'"
-            self.findings.equal(self.rules.runs, self.network, what, found.get(name, ZERO), wanted.get(name, ZERO))
+    def _runs(self, steps: Sequence[_Step], ours: Iterable[Operation]) -> None:
+        """The passes through each part of each block in all, whichever call they are of."""
+        wanted: dict[tuple[str, str], Expr] = {}
+        for step in steps:
+            _count(wanted, step.part, step.callees, times_of(step.source))
+        found: dict[tuple[str, str], Expr] = {}
+        for call in ours:
+            _count(found, part_of(call), [self.origins.get(name, "") for name in callees(call)], times_of(call))
+        for part, name in dict.fromkeys((*wanted, *found)):
+            what = f"the number of passes {part + ' ' if part else ''}through what comes from '{name}'"
+            self.findings.equal(self.rules.runs, self.network, what, found.get((part, name), ZERO), wanted.get((part, name), ZERO))
 
     def _refuse(self, operation: Operation, message: str, there: Operation) -> None:
         self.findings.refuse(self.rules.calls, operation, message, note("in the model", there.span))
 
 
+def _values(values: Iterable[Value], gradient: bool = False) -> list[_Meaning]:
+    return [(value, gradient) for value in values]
+
+
+def _count(counted: dict[tuple[str, str], Expr], part: str, names: Iterable[str], times: Expr) -> None:
+    for name in names:
+        counted[part, name] = counted.get((part, name), ZERO) + times
+
+
 def runs(found: Iterable[Operation]) -> dict[str, Expr]:
-    """How often calls run each block, by its name."""
-    counted: dict[str, Expr] = {}
+    """How often calls run each block, by its name: in training as often forward as backward, which counts once."""
+    counted: dict[tuple[str, str], Expr] = {}
     for call in found:
-        for name in callees(call):
-            counted[name] = counted.get(name, ZERO) + times_of(call)
-    return counted
-
-
-def _arguments(network: Operation) -> list[Value]:
-    return network.regions[0].blocks[0].arguments
+        if part_of(call) != BACKWARD:
+            _count(counted, "", callees(call), times_of(call))
+    return {name: count for (_, name), count in counted.items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import PortablePlanIR
-from bpir.dialects.network import callees, calls, networks, times_of
+from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, networks, part_of, part_of_phase, times_of
 from bpir.dialects.plan import Section, Task
 from bpir.dialects.sections import Flow
 from bpir.ir.diagnostic import note
@@ -64,13 +64,14 @@ class _Expected:
         self,
         block: dist.Block,
         place: Operation,
+        tasks: Sequence[dist.Task],
         times: Expr = ONE,
         after: tuple[int, ...] = (),
         takes: tuple[Flow, ...] = (),
         implied: bool = True,
         carries: tuple[Flow, ...] = (),
     ) -> None:
-        self.block, self.place, self.times, self.after = block, place, times, after
+        self.block, self.place, self.tasks, self.times, self.after = block, place, tasks, times, after
         self.takes, self.implied, self.carries = takes, implied, carries
 
 
@@ -88,7 +89,7 @@ def verify_sections(findings: Findings, plan: PortablePlanIR, lineage: Lineage, 
         message = f"the plan has {len(plan.sections)} sections, and its source runs {len(expected)}"
         findings.refuse("R17", where[0] if where else plan.module, message)
     for section, wanted in zip(plan.sections, expected, strict=False):
-        of = {places[planned[name].symbol] for task in wanted.block.tasks if (name := lineage.origin(wanted.block, task.label)) in planned}
+        of = {places[planned[name].symbol] for task in wanted.tasks if (name := lineage.origin(wanted.block, task.label)) in planned}
         _Pair(findings, section, wanted, plan.sections).verify(of)
     _total(findings, plan, lineage)
 
@@ -102,46 +103,76 @@ class _Calls:
         self.homes = homes
         self.blocks = {block.symbol: block for block in lineage.blocks}
         self.found: list[_Expected] = []
+        self.unreturned: dict[str, list[int]] = {}  # the forward sections of a block that no backward section has followed
+        self.backward: dict[str, list[int]] = {}
 
     def expected(self) -> list[_Expected]:
         network = self.lineage.network
         if network is None:
             with_tasks = [block for block in self.lineage.blocks if block.tasks]
-            return [_Expected(block, block.operation) for block in with_tasks] if self.lineage.several else []
+            return [_Expected(block, block.operation, block.tasks) for block in with_tasks] if self.lineage.several else []
         values: dict[Value, _Given] = dict.fromkeys(network.arguments, (-1, "", True))
         for call in calls(network):
             values.update(zip(call.results, self._call(call, [values[value] for value in call.operands]), strict=False))
+        for block in self.lineage.blocks:  # weights are updated when all their gradients are there
+            updates = _of_part(block, OPTIMIZER)
+            if updates:
+                after = tuple(self.backward.get(block.symbol, ()))
+                self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
         return self.found
 
     def _call(self, call: Operation, operands: list[_Given]) -> list[_Given]:
         given = operands
         first = len(self.found)
+        begin: list[str] = []
         for name in callees(call):
-            block = self.blocks[name]
+            block, part = self.blocks[name], part_of(call)
             homes = self.homes.get(name, {})
-            if not block.tasks:
-                if block.returned != block.arguments:
+            taken, returned = _border(block, part, len(given))
+            tasks = _of_part(block, part)
+            if not tasks:
+                if taken != returned:
                     message = f"nothing of @{name} is planned, and it does not return what it takes, in the same order"
                     self.findings.refuse("R17", block, message)
                 continue
-            pairs = [(one, homes.get(value, "")) for one, value in zip(given, block.arguments, strict=False)]
+            targets = [homes.get(value, "") for value in taken]
+            begin = begin or targets
+            after = [place for place, _, _ in given if place >= 0]
+            if part == BACKWARD:
+                after += self.unreturned.get(name, [])[-1:]
+            takes = tuple((one[1], target) for one, target in zip(given, targets, strict=False) if one[0] >= 0)
             self.found.append(
-                _Expected(
-                    block,
-                    call,
-                    times_of(call),
-                    tuple(dict.fromkeys(place for place, _, _ in given if place >= 0)),
-                    tuple((buffer, target) for (place, buffer, _), target in pairs if place >= 0),
-                    len(given) == 1 and given[0][2],
-                )
+                _Expected(block, call, tasks, times_of(call), tuple(dict.fromkeys(after)), takes, len(given) == 1 and given[0][2])
             )
-            given = [(len(self.found) - 1, homes.get(value, ""), len(block.returned) == 1) for value in block.returned]
+            self._passed(name, part)
+            given = [(len(self.found) - 1, homes.get(value, ""), len(returned) == 1) for value in returned]
         if "times" in call.properties and len(self.found) > first:
-            begin = self.found[first]
-            homes = self.homes.get(begin.block.symbol, {})
-            back = [(buffer, homes.get(value, "")) for (_, buffer, _), value in zip(given, begin.block.arguments, strict=False)]
-            begin.carries = tuple(flow for flow in back if flow[0] != flow[1])
+            back = [(one[1], target) for one, target in zip(given, begin, strict=False)]
+            self.found[first].carries = tuple(flow for flow in back if flow[0] != flow[1])
         return given
+
+    def _passed(self, name: str, part: str) -> None:
+        place = len(self.found) - 1
+        if part == FORWARD:
+            self.unreturned.setdefault(name, []).append(place)
+        elif part == BACKWARD:
+            self.backward.setdefault(name, []).append(place)
+            if self.unreturned.get(name):
+                self.unreturned[name].pop()
+
+
+def _of_part(block: dist.Block, part: str) -> list[dist.Task]:
+    """The tasks of a block that a call of a part runs."""
+    return [task for task in block.tasks if part_of_phase(task.phase) == part]
+
+
+def _border(block: dist.Block, part: str, count: int) -> tuple[list[Value], list[Value]]:
+    """What a part of a block takes, and returns: forward the first of both, backward the last."""
+    taken, returned = block.arguments, block.returned
+    if not part:
+        return taken, returned
+    left = len(taken) - count
+    return (taken[:count], returned[:left]) if part == FORWARD else (taken[left:], returned[len(returned) - left :])
 
 
 class _Pair:

@@ -9,7 +9,7 @@ from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
-from bpir.dialects.network import called
+from bpir.dialects.network import called, part_of_phase
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note
@@ -225,6 +225,7 @@ class BlockCheck:
         self.homes: dict[Value, str] = {}
         self.weights: dict[dist.Task, str] = {}
         self._readers: dict[str, list[dist.Task]] = {}
+        self._parts: dict[str, str] = {}  # the part of a training step of each planned task
         self._reading: dict[Value, set[str]] = {}  # the plan tasks that read each value
         self.found: set[Buffer] = set()
         self.workspace = ""
@@ -359,9 +360,15 @@ class BlockCheck:
             self.findings.refuse("R15", buffer, message)
         if buffer.storage != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {buffer.storage}")
-        runs = self.lineage.runs(self.block) if buffer.role in REPEATED else ONE
+        runs = self.lineage.runs(self.block) if buffer.role in REPEATED or self._kept(buffer) else ONE
         self.findings.equal("R18", buffer, f"how often @{name} ({what}) is there", buffer.times, runs)
         return name
+
+    def _kept(self, buffer: Buffer) -> bool:
+        """Whether more than one part of a training step uses it: each repetition keeps its own until then."""
+        if not self._parts:
+            self._parts = {plan.symbol: part_of_phase(plan.phase) for plan in self.planned.values()}
+        return len({self._parts[name] for name in (*buffer.producers, *buffer.consumers) if name in self._parts}) > 1
 
     # --- tasks
 

@@ -1,4 +1,4 @@
-"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R18.
+"""Boundary of `distribute-training`: does a distributed module train the model? Rules distribute-training.R1 to R20.
 
 The target is read as what it computes: every value gets a meaning. A value of forward means a value of the model; a gradient means the uses
 of a value whose contributions it sums. Then each task is judged by what it reads.
@@ -15,6 +15,7 @@ from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
+from bpir.dialects.network import blocks, called
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr
@@ -23,6 +24,7 @@ from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.inputs import fields_named, verify_kept
+from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.placed_axes import TENSOR, verify_placement
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings, shares
@@ -58,9 +60,13 @@ class Training:
 
     @TRAINING.rule("R15", "symbols, numbers, bindings and the mesh are kept")
     @TRAINING.rule("R16", "blocks correspond")
+    @TRAINING.rule(
+        "R19", "the network calls forward what the model's network calls, then backward the same in reverse, as many times, on its gradients"
+    )
+    @TRAINING.rule("R20", "each block is run forward and backward as often as in the model, in all")
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
-        models = {block.symbol: block.operation for block in self.model.blocks}
+        models = called(self.model.module)
         self.models = list(models.values())
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
@@ -68,7 +74,8 @@ class Training:
         for block in self.distributed.blocks:
             name = block.source
             if name not in models:
-                self.findings.refuse("R16", block, f"the block comes from '{name}', which is no block of the model")
+                what = "which the network does not call" if name in blocks(self.model.module) else "which is no block of the model"
+                self.findings.refuse("R16", block, f"the block comes from '{name}', {what}")
                 continue
             if name in seen:
                 self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
@@ -79,6 +86,7 @@ class Training:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
+        verify_network(self.findings, Rules("R19", "R20"), self.model.module, self.target, training=True)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:
             if mesh.symbol not in used:

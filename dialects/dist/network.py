@@ -9,7 +9,11 @@ from bpir.ir.syntax import Clause, EntryRegion, Operands, Reference, ResultTypes
 
 
 class Network(network.Network):
-    """`dist.network @llama from "llama" (%ids: T) { ... }`: calls of distributed blocks, in the order of the model's network."""
+    """`dist.network @llama from "llama" (%ids: T) { ... }`: calls of distributed blocks, in the order of the model's network.
+
+    In training each block is called twice, `dist.repeat L @layer forward %x` and, in reverse order, `dist.repeat L @layer backward %dy`:
+    that part takes the gradients of what the block returned, and gives those of what it took. Weights are updated after all calls.
+    """
 
     name = "dist.network"
     source = Text()
@@ -21,7 +25,7 @@ class Call(Calling):
 
     name = "dist.call"
     callee = Reference()
-    syntax = (callee, Operands(), ResultTypes())
+    syntax = (callee, Calling.part, Operands(), ResultTypes())
     holders = ("dist.network",)
 
     @property
@@ -35,7 +39,7 @@ class Repeat(Calling):
     name = "dist.repeat"
     times = Times()
     callees = OneOrMore()
-    syntax = (times, callees, Operands(), ResultTypes())
+    syntax = (times, callees, Calling.part, Operands(), ResultTypes())
     holders = ("dist.network",)
 
     @property
