@@ -342,7 +342,7 @@ class BlockCheck:
     @PLANNING.rule("R4", "buffers say whose values they hold")
     @PLANNING.rule("R12", "storage class of buffers")
     @PLANNING.rule("R15", "a buffer is aligned to 256 bytes, or a multiple")
-    @PLANNING.rule("R18", "a buffer of weights or of a state is there once for each run of its block, any other once")
+    @PLANNING.rule("R18", "a buffer of weights, a state or what a later part reads is there once for each run of its block, any other once")
     def buffer(self, found: Sequence[Buffer], what: str, bound: Expr, storage: str, source: str) -> str:
         """The name of the buffer that meets an obligation, and no other; empty, and a finding, if there is none."""
         found = [buffer for buffer in found if buffer not in self.found]

@@ -61,7 +61,7 @@ class Training:
     @TRAINING.rule("R15", "symbols, numbers, bindings and the mesh are kept")
     @TRAINING.rule("R16", "blocks correspond")
     @TRAINING.rule(
-        "R19", "the network calls forward what the model's network calls, then backward the same in reverse, as many times, on its gradients"
+        "R19", "the network calls forward what that of the model calls, then backward the same in reverse, as many times, on gradients"
     )
     @TRAINING.rule("R20", "each block is run forward and backward as often as in the model, in all")
     def verify(self) -> list[Diagnostic]:
