@@ -237,6 +237,6 @@ def flat_name(block: str, name: str, own: Container[str]) -> str:
 
 def unknown(call: Operation, name: str, known: Mapping[str, Any]) -> Diagnostic:
     """That a call names no block of the module."""
-    level = call.name.partition(".")[0]
+    level = call.dialect
     near = suggestion("@" + name, ["@" + other for other in known])
     return error(f"'{call.name}' calls @{name}, which is no {level}.block of the module{near}", call.span)

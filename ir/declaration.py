@@ -208,6 +208,11 @@ class OperationDeclaration:
     def dialect(self) -> str:
         return self.name.partition(".")[0]
 
+    @property
+    def short_name(self) -> str:
+        """The name without the dialect."""
+        return self.name.partition(".")[2]
+
     def word(self, default: str) -> str:
         """The word that opens the custom form where `default` is the default dialect."""
         return self.spelling if self.spelling and self.dialect == default else self.name

@@ -111,6 +111,11 @@ class Operation:
         return self.name.partition(".")[0]
 
     @property
+    def kind(self) -> str:
+        """Its name without the dialect."""
+        return self.name.partition(".")[2]
+
+    @property
     def body(self) -> list[Operation]:
         """The operations of the first block of the first region; none if there is no such block."""
         return self.regions[0].blocks[0].operations if self.regions and self.regions[0].blocks else []

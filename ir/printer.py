@@ -33,7 +33,7 @@ def print_module(module: Operation, generic: bool = False, locations: bool = Fal
 def print_operation(operation: Operation) -> str:
     """One operation in custom form, without a line feed at its end: for diagnostics."""
     printer = _Printer(operation, False, False)
-    printer.drive(printer.operation(operation, "", operation.name.partition(".")[0]))
+    printer.drive(printer.operation(operation, "", operation.dialect))
     return "".join(printer.out)
 
 

@@ -75,7 +75,7 @@ class _Decomposition:
         elif isinstance(rule, Return):
             self.out.append(Return.build(operands, span=operation.span))
         else:
-            kind = operation.name.partition(".")[2]
+            kind = operation.kind
             names = [result.name for result in operation.results]
             images = self._add(operation, kind, layer_of(operation), operands, operation.properties, names)
             self.values.update(zip(operation.results, images, strict=True))
@@ -84,7 +84,7 @@ class _Decomposition:
         """An operation of its own for each result, with its entry of the property that has one for each."""
         entries = operation.properties[rule.per_result]
         assert isinstance(entries, ArrayAttr)
-        kind = operation.name.partition(".")[2]
+        kind = operation.kind
         for index, (result, entry) in enumerate(zip(operation.results, entries.values, strict=True)):
             properties = {**operation.properties, rule.per_result: ArrayAttr((entry,))}
             layer = self._part(operation, result, index)

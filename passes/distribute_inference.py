@@ -270,7 +270,7 @@ class _Distribution:
         return free
 
     def _compute(self, operation: Operation, layer: str, operands: list[Value], results: list[TensorType], effect: str = "") -> Operation:
-        kind = "kv_append" if effect == "write" else operation.name.partition(".")[2]
+        kind = "kv_append" if effect == "write" else operation.kind
         rule = DECLARATIONS["model." + kind]
         assert isinstance(rule, ModelOperation)
         names = [v.name for v in operation.results] if len(results) == len(operation.results) else [None] * len(results)

@@ -33,7 +33,7 @@ class Binding(metaclass=Record):
         """
         value = as_expr(self.fields.get(field))
         if value is None:
-            kind = self.operation.name.partition(".")[2]
+            kind = self.operation.kind
             raise fail(
                 f"{why} needs '{field}': give it in bind.{kind} ({field} = ...) or as the pass option {field}=...",
                 self.operation.span,

@@ -147,7 +147,7 @@ class Graph:
             late = any(operands[i].type.unreduced for i in rule.factors(operation).lane_of_result(index).operands)
             partial = late or (self._collective() and self.regions.contracts(operation, index))
             types.append(type.whole.partial(TENSOR) if partial else type)
-        kind = operation.name.partition(".")[2]
+        kind = operation.kind
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
         entering = any(self.regions.enters(operation, index) for index in range(len(operands)))
         if entering and not any(flow.producer in self.heads for flow in operands):

@@ -78,7 +78,7 @@ def _wrong(facts: Facts, expr: Expr, least: Expr) -> list[tuple[Statement, Verdi
 
 def _said(properties: Iterable[Said]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
     for operation, name, attribute in properties:
-        dialect = operation.name.partition(".")[0]
+        dialect = operation.dialect
         if dialect == "bind" and name == "fields":
             yield operation, f"a field of '{operation.name}'", attribute, ONE
         elif dialect == "model":

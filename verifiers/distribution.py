@@ -245,7 +245,7 @@ class _BlockCheck:
         if self.phase.is_identity(operation):
             self._bind(operation, [self.images.get(value) for value in operation.operands])
             return
-        kind = operation.name.partition(".")[2]
+        kind = operation.kind
         operands: list[Value | None] = [self.images.get(v) for v in operation.operands]
         if isinstance(rule, KvAppend):
             self._bind(operation, self._append(operation, layer, operands))
@@ -283,7 +283,7 @@ class _BlockCheck:
             self.findings.refuse("R2", operation, f"the operation '{layer}' has no '{kind}' task", note("in this block", self.block.span))
             return None
         self.claimed.add(found[0])
-        self._named(found[0], f".{self.phase.name}", [layer] if operation.name == f"model.{kind}" else _beside(operation, kind))
+        self._named(found[0], f".{self.phase.name}", [layer] if operation.kind == kind else _beside(operation, kind))
         return found[0]
 
     @INFERENCE.rule("R1", "every task comes from a model operation, and is called after it")

@@ -83,7 +83,7 @@ def verify(module: Operation, operations: Iterable[Operation], properties: Itera
 
 def _level(operation: Operation) -> str:
     """The level of the operation; empty for an input of a derivation: it may say what the level may not, its free attributes may not."""
-    dialect = operation.name.partition(".")[0]
+    dialect = operation.dialect
     return "" if dialect == "builtin" or is_input(operation.name) else dialect
 
 

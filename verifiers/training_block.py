@@ -129,7 +129,7 @@ class BlockTrace:
             self.of_weights.optimizer(task, operation)
         elif phase == "gradient_reduction":
             self.of_weights.reduction(task, operation)
-        elif task.kind_of_work != operation.name.partition(".")[2]:
+        elif task.kind_of_work != operation.kind:
             self.findings.refuse("R1", task, f"'{layer_of(operation)}' is a {operation.name}, not '{task.kind_of_work}'")
         elif phase == "activation_gradient":
             self._activation_gradient(task, operation)

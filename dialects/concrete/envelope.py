@@ -134,7 +134,7 @@ class Command(OperationDeclaration):
     @property
     def kind(self) -> str:
         """`launch`, `collective`, `transfer`, `barrier` or `host_call`."""
-        return self.operation.name.partition(".")[2]
+        return self.operation.kind
 
     @property
     def by(self) -> str:

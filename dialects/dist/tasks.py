@@ -165,7 +165,7 @@ class Task(OperationDeclaration):
     @property
     def kind_of_work(self) -> str:
         """The model operation that a compute task is a part of, or the collective (`all_reduce`)."""
-        return self.operation.name.partition(".")[2]
+        return self.operation.kind
 
     @property
     def rule(self) -> ModelOperation | None:
@@ -425,4 +425,4 @@ def is_state(value: Value) -> bool:
 
 
 def kinds() -> list[str]:
-    return [d.name.partition(".")[2] for d in DECLARATIONS.values() if isinstance(d, ModelOperation)]
+    return [d.short_name for d in DECLARATIONS.values() if isinstance(d, ModelOperation)]

@@ -45,7 +45,7 @@ class Counted(Elementwise):
 
     @property
     def factor(self) -> Factor:
-        return FACTORS[self.name.partition(".")[2]]
+        return FACTORS[self.short_name]
 
     def operations(self, local: Local) -> Expr:
         return self.factor.forward * self.counted(local)

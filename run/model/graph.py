@@ -153,7 +153,7 @@ def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, la
     inputs = tuple(values.values())
     results: tuple[int, ...] = ()
     for operation in block.body:
-        kind = operation.name.partition(".")[2]
+        kind = operation.kind
         operands = tuple(values[v] for v in operation.operands)
         if kind == "return":
             results = operands
@@ -216,7 +216,7 @@ def _role(value: Value, block: Operation) -> str:
     """The name that the first operation which names its operands gives to the value, or to what is made of it alone and is as large."""
     same = [value]
     for reader in block.body:
-        semantics = SEMANTICS.get(reader.name.partition(".")[2])
+        semantics = SEMANTICS.get(reader.kind)
         if semantics is None:
             continue
         for index, operand in enumerate(reader.operands):
