@@ -153,7 +153,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     if layer.is_collective and not choices.sequence_parallel:
                         assumptions.assume_share(degree, layer.results[0].type.dims)
                     if layer.view.weights is not ZERO:
-                        for type in layer.weight_types if layer.sums_over_ranks else ():
+                        for type in layer.summed_weights:
                             assumptions.assume_share(degree, type.dims)
                         assumptions.assume_divides(choices.shards, layer.view.owned.substitute(resizing))
             properties: dict[str, Attribute] = {

@@ -76,19 +76,24 @@ class Layer:
         return self.rule.weight_types(part_of(self.rule, local.settings, [flow.type for flow in self.operands], results, local.first_use))
 
     @property
-    def sums_over_ranks(self) -> bool:
-        """Whether ranks share a dimension of the result that a weight lacks, as tokens, or the heads of a norm over the head size.
+    def partial_weights(self) -> tuple[bool, ...]:
+        """Of each weight whether ranks share a dimension of its result that it lacks: tokens, or the heads of a norm over the head size.
 
         The gradient of the weight, a sum over that dimension, is then a part on each.
         """
         if self.rule is None:
-            return False
+            return ()
         factors = self.rule.factors(self.operation)
-        return any(
-            axes and any(factor not in weight for weight in weights)
+        return tuple(
+            any(axes and factor not in weight for factor, axes in zip(tensor, flow.type.axes, strict=True))
             for weights, tensor, flow in zip(factors.weights, factors.results, self.results, strict=True)
-            for factor, axes in zip(tensor, flow.type.axes, strict=True)
+            for weight in weights
         )
+
+    @property
+    def summed_weights(self) -> list[TensorType]:
+        """The weights whose gradients are summed over the ranks."""
+        return [type for type, partial in zip(self.weight_types, self.partial_weights, strict=True) if partial]
 
 
 class Graph:

@@ -48,7 +48,7 @@ class Tasks:
             self._backward(layer)
         self._mark_unread()
         for layer in self.graph:
-            if layer.sums_over_ranks and layer.weight_types:
+            if layer.summed_weights:
                 self._reduce_weight_gradients(layer)
         for layer in self.graph:
             if layer.view.owned is not ZERO:
@@ -171,7 +171,8 @@ class Tasks:
         if layer.view.weights is not ZERO:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
             needed += [value for tied in self._tied_to(layer) for value in self.weight_gradients[tied]]
-            results = [Value(type.partial(TENSOR) if layer.sums_over_ranks else type) for type in layer.weight_types]
+            parts = zip(layer.weight_types, layer.partial_weights, strict=True)
+            results = [Value(type.partial(TENSOR) if partial else type) for type, partial in parts]
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
@@ -182,15 +183,17 @@ class Tasks:
         return [other for other in self.weight_gradients if other.tied == layer.name]
 
     def _reduce_weight_gradients(self, layer: Layer) -> None:
-        """One all-reduce of the gradients of a layer's weights."""
-        operands = self.weight_gradients[layer]
-        results = [Value(type) for type in layer.weight_types]
+        """One all-reduce of those gradients of a layer's weights of which each rank has a part."""
+        parts = zip(self.weight_gradients[layer], layer.partial_weights, strict=True)
+        operands = [value for value, partial in parts if partial]
+        results = [Value(type) for type in layer.summed_weights]
         over = ArrayAttr((ArrayAttr((StringAttr(TENSOR),)),))
         properties: dict[str, Attribute] = {"reduction": StringAttr("sum"), "axes": over}
-        work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in layer.weight_types)
+        work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in layer.summed_weights)
         properties |= self._names(layer, "gradient_reduction", work)
         self.out.append(dist.AllReduce.build(operands, results, properties, span=layer.operation.span))
-        self.weight_gradients[layer] = results
+        summed = dict(zip(operands, results, strict=True))
+        self.weight_gradients[layer] = [summed.get(value, value) for value in self.weight_gradients[layer]]
 
     def _kept(self, flow: Flow) -> Value:
         return self._value(flow, self.again, self.forward)

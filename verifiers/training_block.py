@@ -143,8 +143,11 @@ class BlockTrace:
         if phase == "activation_gradient":
             for image, index in zip(task.results, differentiable(operation), strict=False):
                 self.gradient(image, operation.operands[index], frozenset({(operation, index)}))
-        elif phase in ("weight_gradient", "gradient_reduction"):
+        elif phase == "weight_gradient":
             self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in enumerate(task.results))
+        elif phase == "gradient_reduction":
+            places = self.of_weights.summed(operation)
+            self.meanings.update((v, Meaning(weight=(operation, i))) for i, v in zip(places, task.results, strict=False))
         elif phase != "optimizer":
             again = phase == "recompute"
             meanings = [*(Meaning(value=v, again=again) for v in operation.results), Meaning(mask=operation, again=again)]
@@ -316,7 +319,7 @@ class BlockTrace:
                 ("recompute", "R11", operation in self.needs.recomputed),
                 ("activation_gradient", "R8", not self._is_alias(operation) and bool(differentiable(operation))),
                 ("weight_gradient", "R9", self.has_weights(layer)),
-                ("gradient_reduction", "R9", self.of_weights.sums_over_ranks(operation)),
+                ("gradient_reduction", "R9", bool(self.of_weights.summed(operation))),
                 ("optimizer", "R9", self.has_weights(layer) and not tied_to(operation)),
             ):
                 if wanted and (layer, phase) not in self.tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
@@ -46,23 +47,25 @@ class Weights:
                 what = f"the gradient of '{layer_of(operation)}' is not added to that of '{layer_of(other)}', which is tied to it"
                 self.findings.refuse("R9", task, what)
         types = self._types(operation)
-        expected = [type.partial(TENSOR) for type in types] if self.sums_over_ranks(operation) else types
+        summed = self.summed(operation)
+        expected = [type.partial(TENSOR) if place in summed else type for place, type in enumerate(types)]
         if self.trace.results(task, expected):
             self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
 
     def reduction(self, task: dist.Task, operation: Operation) -> None:
-        """Judge a task of the phase `gradient_reduction`: one all-reduce of the gradients of a layer's weights."""
+        """Judge a task of the phase `gradient_reduction`: one all-reduce of those gradients of a layer's weights that are parts of sums."""
         layer = layer_of(operation)
         if layer not in self.trace.views or self._forward(operation) is None:
             return
-        if not self.sums_over_ranks(operation):
+        summed = self.summed(operation)
+        if not summed:
             self.findings.refuse("R9", task, f"the gradients of the weights of '{layer}' are complete on every rank")
             return
         if not isinstance(task, dist.AllReduce):
             self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected {dist.AllReduce.name}")
             return
-        self._reads_gradients(task, operation, "the reduction")
-        types = self._types(operation)
+        self._reads_gradients(task, operation, summed, "the reduction")
+        types = [self._types(operation)[place] for place in summed]
         if self.trace.results(task, types):
             self.trace.reduced += types
             self.trace.work(task, self.trace.convention.gradient_reduction(type.local(self.trace.mesh) for type in types))
@@ -76,24 +79,24 @@ class Weights:
         if task.kind_of_work != "adam" or view.owned is ZERO:
             self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
         else:
-            self._reads_gradients(task, operation, "the optimizer")
+            self._reads_gradients(task, operation, range(len(self._types(operation))), "the optimizer")
             for image in task.operands:
                 if isinstance(image.type, TensorType) and image.type.unreduced:
                     self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' reads a partial sum, which no task reduces")
         self.trace.numbers(task, self.trace.convention.optimizer(view), view.weights, ZERO, "R9")
 
-    def sums_over_ranks(self, operation: Operation) -> bool:
-        """Whether a weight's gradient is a part of a sum on each rank: over a factor of dY that a mesh axis splits and the weight lacks."""
+    def summed(self, operation: Operation) -> list[int]:
+        """The weights whose gradient is a part of a sum on each rank: over a factor of dY that a mesh axis splits and the weight lacks."""
         rule, forward = operation.declaration, self._forward(operation)
         if forward is None or not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer_of(operation)):
-            return False
+            return []
         factors = rule.factors(operation)
+        lacking = []
         for index, value in enumerate(forward.results[: len(operation.results)]):
             assert isinstance(value.type, TensorType)
             split = {factor for factor, axes in zip(factors.results[index], value.type.axes, strict=True) if axes}
-            if any(not split <= set(weight) for weight in factors.weights[index]):
-                return True
-        return False
+            lacking += [not split <= set(weight) for weight in factors.weights[index]]
+        return [place for place, part in enumerate(lacking) if part]
 
     def _forward(self, operation: Operation) -> dist.Task | None:
         """The layer's forward task, if it has the form of the operation; another rule refuses one that does not."""
@@ -103,10 +106,10 @@ class Weights:
         return task if task is not None and self.trace.view(task, operation, rule) is not None else None
 
     @TRAINING.rule("R9", "every weight has its gradient and its optimizer task")
-    def _reads_gradients(self, task: dist.Task, operation: Operation, who: str) -> None:
-        """It reads the gradient of each weight of the layer, in order."""
+    def _reads_gradients(self, task: dist.Task, operation: Operation, places: Iterable[int], who: str) -> None:
+        """It reads the gradients of these weights of the layer, in order."""
         found = [self.trace.meanings.get(v, Meaning()).weight for v in task.operands]
-        if found != [(operation, index) for index in range(len(self._types(operation)))]:
+        if found != [(operation, place) for place in places]:
             self.findings.refuse("R9", task, f"{who} of '{layer_of(operation)}' does not read the gradients of its weights")
 
     def _types(self, operation: Operation) -> list[TensorType]:
