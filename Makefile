@@ -6,9 +6,9 @@ BIN := .venv/bin
 .PHONY: demo test test-processes lint docs bench
 
 demo: .venv/installed
-	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference
-	$(BIN)/bp-opt examples/gpt3_175b.bpir --pass=distribute-inference --pass=plan-inference | \
-	  $(BIN)/bp-report - --bind B=1 c=2048 t=8
+	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference
+	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference | \
+	  $(BIN)/bp-report - --by=total --bind B=1 c=8192 t=8
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support import DATA, read
+from support import DATA, ROOT, read
 
 from bpir.importer.entry import import_model
 from bpir.importer.families import FAMILIES
@@ -21,6 +22,7 @@ NOT_FROM_TRANSFORMERS = {
     "mimo",
     "qwen2_vl_text",
     "qwen3_vl_text",
+    "qwen3_vl_moe_text",
     "internlm2",
     "internlm3",
     "exaone",
@@ -49,3 +51,14 @@ def test_parameters(row: dict[str, Any]) -> None:
 def test_every_family_has_a_row() -> None:
     rows = {row["id"].rpartition("-")[0] for row in MODELS}
     assert {family.name for family in FAMILIES if not family.missing} - rows == NOT_FROM_TRANSFORMERS
+
+
+CONFIGS = sorted((ROOT / "examples" / "configs").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_examples_of_whole_models_are_imported(path: Path) -> None:
+    """Byte by byte what the tool writes, and what the formatter would."""
+    text = import_model(Source(f"configs/{path.name}", path.read_bytes().decode("latin-1"))).text
+    assert (ROOT / "examples" / f"{path.stem.replace('-', '_')}.bpir").read_text() == text
+    assert len(CONFIGS) == 3

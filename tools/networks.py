@@ -83,7 +83,13 @@ def cache_of_plan(plan: PortablePlanIR) -> Expr | None:
     sequences, context = _sequences(plan), _context(plan)
     if not caches or sequences is None or context is None:
         return None
-    return total(buffer.times * buffer.size for buffer in caches) / (sequences * context)
+    return total(buffer.times * _of_one_token(buffer.size, context) for buffer in caches) / sequences
+
+
+def _of_one_token(size: Expr, context: Expr) -> Expr:
+    """The bytes of a cache with one visible token, which every window sees; where the context is a number its share of them."""
+    name = next(iter(context.symbols), "")
+    return size.substitute({name: ONE}) if context is symbol(name) else size / context
 
 
 def _context(plan: ModuleIR) -> Expr | None:

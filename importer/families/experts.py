@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bpir.importer.families.common import head_size, sizes, window
 from bpir.importer.families.llama import LLAMA
 from bpir.importer.families.qwen import QWEN3
-from bpir.importer.fields import Property, Rule, Values, flag, size
+from bpir.importer.fields import REQUIRED, Property, Rule, Values, flag, size
 from bpir.importer.layers import alike, all_or_none, all_routed, dense_first, every, listed, routed, sparse_step
 from bpir.importer.reading import Reading
 
@@ -14,9 +16,9 @@ _WIDTH = "moe_intermediate_size"
 _ROUTING = ("norm_topk_prob", "output_router_logits", "router_jitter_noise", "aux_loss_alpha")
 
 
-def _experts(count: int, chosen: int, name: str = "num_experts", width: str = _WIDTH, wide: int = 0) -> dict[str, Property]:
+def _experts(count: int, chosen: Any, name: str = "num_experts", width: str = _WIDTH, wide: int = 0) -> dict[str, Property]:
     return {
-        "experts": size(name, count),
+        "experts": size(name, count, also=tuple({"num_experts", "num_local_experts"} - {name})),
         "chosen": size("num_experts_per_tok", chosen),
         "expert_feed_forward": size(width, wide),
     }
@@ -40,9 +42,20 @@ QWEN3_MOE = QWEN3.like(
     **sizes(2048, 24, 32, 6144, 151936, kv_heads=4, head=head_size()),
     **_experts(128, 8, wide=768),
     layers=routed("decoder_sparse_step", sparse_step, listed(all_or_none(True), "all layers alike")),
-).with_fields(*_ROUTING, "max_window_layers")
+).with_fields(
+    *_ROUTING,
+    "max_window_layers",
+    "moe_router_topk",
+    fixed={"qkv_bias": (False,), "shared_expert_intermediate_size": (0,), "use_qk_norm": (True,), "num_shared_experts": (0,)},
+)
 
-QWEN3_VL_MOE = QWEN3_MOE.like("qwen3_vl_moe_text", ("Qwen3VLMoeTextModel",), "Bai et al. 2025")
+QWEN3_VL_MOE = QWEN3_MOE.like(
+    "qwen3_vl_moe_text",
+    ("Qwen3VLMoeTextModel",),
+    "Bai et al. 2025",
+    **sizes(2048, 24, 16, 5632, 151936, kv_heads=16, head=head_size()),
+    **_experts(60, 4, wide=1408),
+)
 
 OLMOE = LLAMA.like(
     "olmoe",
@@ -56,13 +69,12 @@ OLMOE = LLAMA.like(
 ).with_fields(*_ROUTING, fixed={"clip_qkv": ()})
 
 
-def _shared(reading: Reading, values: Values) -> int:
+def _shared(reading: Reading, values: Values, default: int = 1) -> int:
     """The shared experts are one of as many times the width."""
-    count = reading.field("shared_feed_forward", size("n_shared_experts", _SHARED_BY_DEFAULT, 0), values)
+    count = reading.field("shared_feed_forward", size("n_shared_experts", default, 0), values)
     return int(count * values["expert_feed_forward"]) if count else 0
 
 
-_SHARED_BY_DEFAULT = 1
 _DEEPSEEK_ROUTING = (
     *_ROUTING,
     *("n_group", "topk_group", "topk_method", "routed_scaling_factor", "scoring_func", "moe_layer_freq", "ep_size"),
@@ -96,7 +108,8 @@ DEEPSEEK_V2 = DEEPSEEK_V3.like(
     ("DeepseekV2ForCausalLM",),
     "DeepSeek-AI 2024",
     **sizes(4096, 32, 32, 11008, 102400, head=size("qk_rope_head_dim", 64)),
-    **_experts(64, 2, "n_routed_experts", wide=1407),
+    **_experts(64, REQUIRED, "n_routed_experts", wide=1407),
+    shared_feed_forward=Rule("n_shared_experts", lambda reading, values: _shared(reading, values, 2)),
     scores="softmax",
     layers=routed("first_k_dense_replace", dense_first("first_k_dense_replace", 0)),
 )

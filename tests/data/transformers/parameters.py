@@ -26,7 +26,9 @@ warnings.filterwarnings("ignore")
 
 SEED = 14
 DRAWS = 6
-KEPT = ("hidden_size", "num_attention_heads", "pad_token_id", "n_head", "rotary_dim")
+NEEDED = {"deepseek_v2": {"num_experts_per_tok": 6}}
+"""Fields that have no default."""
+KEPT = ("hidden_size", "num_attention_heads", "pad_token_id", "n_head", "rotary_dim", "num_experts_per_tok", "num_key_value_heads")
 """Fields that are never left out: the defaults of their classes don't fit small sizes."""
 
 HEADS = (2, 4, 6, 8)
@@ -55,6 +57,21 @@ OLD = {
     "vocab_size": SIZES["vocab_size"],
 }
 LLAMA = {**SIZES, **GROUPED, **HEAD, **TIED}
+
+LATENT = {
+    **SIZES,
+    **TIED,
+    "num_key_value_heads": SIZES["num_attention_heads"],
+    "n_routed_experts": choice(4, 6),
+    "num_experts_per_tok": choice(1, 2),
+    "n_shared_experts": choice(1, 2),
+    "moe_intermediate_size": choice(32, 48),
+    "q_lora_rank": choice(None, 24, 40),
+    "kv_lora_rank": choice(16, 32),
+    "qk_nope_head_dim": choice(16, 24),
+    "qk_rope_head_dim": choice(8, 16),
+    "v_head_dim": choice(16, 24),
+}
 
 FIELDS: dict[str, dict[str, Any]] = {
     "llama": {**LLAMA, **BIAS, "mlp_bias": BOTH},
@@ -126,6 +143,25 @@ FIELDS: dict[str, dict[str, Any]] = {
     "olmo2": {**SIZES, **GROUPED, **TIED, **BIAS},
     "olmo3": {**SIZES, **GROUPED, **TIED, **BIAS},
     "exaone4": {**LLAMA, "sliding_window_pattern": choice(2, 4)},
+    "mixtral": {**LLAMA, "num_local_experts": choice(4, 6), "num_experts_per_tok": choice(1, 2), "sliding_window": choice(None, 128)},
+    "qwen3_moe": {
+        **LLAMA,
+        **BIAS,
+        "num_experts": choice(4, 6),
+        "num_experts_per_tok": choice(1, 2),
+        "moe_intermediate_size": choice(32, 48),
+        "decoder_sparse_step": choice(1, 2),
+        "mlp_only_layers": choice([], [0]),
+    },
+    "olmoe": {**SIZES, **GROUPED, **TIED, **BIAS, "num_experts": choice(4, 6), "num_experts_per_tok": choice(1, 2)},
+    "deepseek_v2": {
+        **LATENT,
+        "first_k_dense_replace": choice(0, 1),
+        "n_group": choice(None),
+        "topk_group": choice(None),
+    },
+    "deepseek_v3": {**LATENT, "first_k_dense_replace": choice(0, 1, 2), "n_group": choice(1), "topk_group": choice(1)},
+    "gpt_oss": {**LLAMA, **BIAS, "num_local_experts": choice(4, 6), "num_experts_per_tok": choice(1, 2)},
     "stablelm": {**SIZES, **GROUPED, **TIED, "use_qkv_bias": BOTH, "qk_layernorm": BOTH, "use_parallel_residual": BOTH},
 }
 
@@ -140,6 +176,7 @@ WRAPPERS = {
     "qwen2_vl": ("Qwen2VLForConditionalGeneration", "qwen2_vl_text"),
     "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text"),
     "qwen3_vl": ("Qwen3VLForConditionalGeneration", "qwen3_vl_text"),
+    "qwen3_vl_moe": ("Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text"),
 }
 """Models of pictures and text, with the model_type of their decoder; tied or not by the whole, by the decoder, by neither."""
 DECODER = {
@@ -186,7 +223,7 @@ def row(id: str, model_type: str, fields: dict[str, Any]) -> None:
 def main() -> None:
     for name, fields in FIELDS.items():
         named = {"architectures": [architecture(CONFIG_MAPPING[name]())], "model_type": name}
-        row(f"{name}-defaults", name, named)
+        row(f"{name}-defaults", name, {**named, **NEEDED.get(name, {})})
         for index in range(DRAWS):
             r = random.Random(f"{SEED} {name} {index}")
             heads = r.choice(HEADS)
@@ -206,7 +243,7 @@ def main() -> None:
         config = json.loads(path.read_text())
         kind = config["model_type"]
         inner = config.get("text_config", {}).get("model_type", "")
-        if kind in FIELDS or inner == "qwen3_vl_text":
+        if kind in FIELDS or inner in ("qwen3_vl_text", "qwen3_vl_moe_text"):
             row(path.name.removesuffix(".json").removesuffix("_config"), kind, config)
     print(json.dumps({"torch": torch.__version__, "transformers": transformers.__version__}))
 
