@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 
+from bpir import dialects
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span
 from bpir.ir.effort import PER_OPERATION, EffortError, limited, spend
 from bpir.ir.operation import Block, Operation, Region
@@ -19,6 +20,7 @@ from bpir.passes.timing import Timing
 from bpir.verifiers.levels import level_of
 
 pytestmark = pytest.mark.usefixtures("fake_passes")
+dialects.load_all(("dist", "plan", "queue", "slot"))  # a level is known of the dialects that are loaded
 
 TEXT = '%0 = "e.a"() : () -> i32\n"e.b"() : () -> ()\n'
 
