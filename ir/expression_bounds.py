@@ -96,6 +96,8 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
             if bound is None or bound < 0:
                 return False
             least[atom] = bound
+    if not _covered(terms):
+        return False
     # At the corner where every atom is as small as it can be, the value is the constant coefficient after the shift.
     corner = common_monomial(terms)
     if strict:  # a factor that may be zero stays where it is seen
@@ -117,6 +119,19 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
         for key, v in parts:
             shifted[key] = shifted.get(key, 0) + v
     return all(v >= 0 for v in shifted.values()) and (not strict or shifted.get((), 0) > 0)
+
+
+def _covered(terms: Terms) -> bool:
+    """Whether each negative term has a positive one whose powers are all as large: no other adds to its coefficient after the shift."""
+    above = [dict(m.factors) for m, c in terms.items() if c > 0]
+    for m, c in terms.items():
+        if c < 0:
+            powers = dict(m.factors)
+            if not any(
+                all(p.get(atom, 0) >= n for atom, n in m.factors) and all(n >= 0 or atom in powers for atom, n in p.items()) for p in above
+            ):
+                return False
+    return True
 
 
 def _times(m: Monomial, corner: Monomial) -> Monomial:
