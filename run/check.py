@@ -16,17 +16,19 @@ from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model import structure as model
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.embedding import Embedding
+from bpir.dialects.network import networks
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation, Value
+from bpir.run.call import Array
 from bpir.run.lineage import Lineage
 from bpir.run.measure import wrong_work
 from bpir.run.memory.activations import Alive, stored_activations
 from bpir.run.memory.layers import LayerBytes
 from bpir.run.memory.plans import PlanMemory, buffers_of
 from bpir.run.model.directions import largest_deviation
-from bpir.run.model.graph import graph_of
-from bpir.run.model.reference import differentiate, draw, draw_indices, evaluate
+from bpir.run.model.graph import Graph, graph_of
+from bpir.run.model.reference import Values, differentiate, draw, draw_indices, evaluate
 from bpir.run.model.whole import Model, seeds_of
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.block import BlockRun
@@ -53,6 +55,7 @@ class Outcome:
         alive: what is alive between tasks, and what the text has for it.
         bytes_measured: whether bytes were compared; a convention of another program counts them in its own way.
         against: what speaks against the block.
+        runs: how often a network ran the block; 0 of a block by itself.
     """
 
     block: str
@@ -65,6 +68,7 @@ class Outcome:
     bytes_measured: bool = True
     alive: list[Alive] = attrs.field(factory=list)
     against: list[Diagnostic] = attrs.field(factory=list)
+    runs: int = 0
 
 
 def check(source: Operation, module: Operation, given: Mapping[str, int], plan: Operation | None = None) -> list[Outcome]:
@@ -78,11 +82,24 @@ def check(source: Operation, module: Operation, given: Mapping[str, int], plan: 
     if not blocks:
         raise fail("nothing to run: the module has no dist.block", module.span)
     chosen = choose(module, source, given)
+    whole = networks(source)
+
+    def checked(name: str) -> BlockCheck:
+        block = next((block for block in blocks if block.source == name), None)
+        if block is None:
+            raise fail(f"the module has no dist.block of '{name}'", module.span)
+        return BlockCheck(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan)
+
     with np.errstate(all="ignore"):  # a number that is none differs from what is expected, and is told as such
-        return [_Check(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
+        derived = networks(module)
+        if whole and derived:
+            from bpir.run.network import run_network
+
+            return run_network(whole[0], derived[0], checked, {block.symbol: block.source for block in blocks}, chosen.numbers)
+        return [BlockCheck(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
 
 
-class _Check:
+class BlockCheck:
     """The check of one block."""
 
     def __init__(
@@ -105,6 +122,8 @@ class _Check:
         self.workload = _named(ir.workloads, Workload.name, block.workload, block).fields if block.workload else {}
         self.fused = as_word(self.strategy.get("fused_activation")) == "true"
         self.outcome = Outcome(block.symbol, len(self.mesh.ranks), numbers.values, chosen)
+        self._evaluated: tuple[Graph, list[Array], Values] | None = None
+        self._seeds: list[Array] | None = None
 
     def run(self) -> Outcome:
         refuse_large(self.block.operation, self.numbers, len(self.mesh.ranks))
@@ -134,7 +153,7 @@ class _Check:
         self.outcome.against += LayerBytes(self.block, arrays, run.meters, self.numbers, self._shards(), self._copies, self.fused).wrong()
         found = [] if self.inference else [stored_activations(self.block, inputs, arrays, self.numbers)]
         if self.plan is not None:
-            buffers = buffers_of(self.plan, self.numbers)
+            buffers = buffers_of(self.plan, self.numbers, self.block.symbol)
             found.append(PlanMemory(self.block, buffers, arrays, run.meters, self.numbers).compare())
         for alive, against in found:
             self.outcome.alive += alive
@@ -162,19 +181,40 @@ class _Check:
 
     # --- the model in numbers
 
-    def _model(self) -> Model:
+    def forward(self, inputs: Sequence[Array] | None = None) -> list[Array]:
+        """Run the model on inputs, drawn where there are none; what it returns."""
         values, context = self._model_numbers()
         causal = "" if self.inference == "decode" else as_word(self.workload.get("causal")) or ""
         graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token(), causal)
-        arguments = self.model_block.arguments
-        types = [a.type for a in arguments if isinstance(a.type, TensorType)]
-        draws = [draw_indices if type.is_index else draw for type in types]
-        inputs = [draws[i](f"input {i}", tuple(map(values.size, type.dims))) for i, type in enumerate(types)]
-        found = evaluate(graph, inputs, {}, context)
+        given = list(inputs) if inputs is not None else self._drawn(values)
+        found = evaluate(graph, given, {}, context)
+        self._evaluated = graph, given, found
+        return [found.arrays[value] for value in graph.results]
+
+    def backward(self, seeds: Sequence[Array] | None = None) -> list[Array]:
+        """Run the model backward from gradients of its results, drawn where there are none; the gradients of its inputs."""
+        graph, given, found = self._run_before()
+        self._seeds = list(seeds) if seeds is not None else seeds_of(graph, found)
+        gradients = differentiate(graph, found, self._seeds).values
+        return [gradients.get(value, np.zeros_like(array)) for value, array in zip(graph.inputs, given, strict=True)]
+
+    def _model(self) -> Model:
+        graph, inputs, found = self._run_before()
         if self.inference:
             return Model(graph, inputs, [], found, None)
-        seeds = seeds_of(graph, found)
+        seeds = self._seeds if self._seeds is not None else seeds_of(graph, found)
         return Model(graph, inputs, seeds, found, differentiate(graph, found, seeds))
+
+    def _run_before(self) -> tuple[Graph, list[Array], Values]:
+        if self._evaluated is None:
+            self.forward()
+        assert self._evaluated is not None
+        return self._evaluated
+
+    def _drawn(self, values: Numbers) -> list[Array]:
+        types = [a.type for a in self.model_block.arguments if isinstance(a.type, TensorType)]
+        draws = [draw_indices if type.is_index else draw for type in types]
+        return [draws[i](f"input {i}", tuple(map(values.size, type.dims))) for i, type in enumerate(types)]
 
     def _keeps_last_token(self) -> bool:
         """Whether the head sees the last token alone: the workload does not say `head = all`, and one token is not all there is."""

@@ -15,12 +15,16 @@ _WIDTH = 9
 
 def as_text(outcomes: Iterable[Outcome]) -> str:
     """The lines of each block."""
-    return "".join(line + "\n" for outcome in outcomes for line in _lines(outcome))
+    found = list(outcomes)
+    lines = [line for index, outcome in enumerate(found) for line in _lines(outcome, index == 0 or not outcome.runs)]
+    return "".join(line + "\n" for line in lines)
 
 
-def _lines(outcome: Outcome) -> Iterable[str]:
-    if outcome.chosen:
+def _lines(outcome: Outcome, numbers: bool) -> Iterable[str]:
+    if outcome.chosen and numbers:
         yield "with " + ", ".join(f"{name} = {value}" for name, value in outcome.chosen.items())
+    if outcome.runs:
+        yield f"{'block':<{_WIDTH}} @{outcome.block}   run {outcome.runs} time{'s' if outcome.runs != 1 else ''}, on what came before"
     ranks = f"{outcome.ranks} rank{'s' if outcome.ranks != 1 else ''}"
     for phase, largest in outcome.phases.items():
         own = ""
@@ -40,8 +44,10 @@ def as_json(outcomes: Iterable[Outcome]) -> str:
 
 
 def _object(outcome: Outcome) -> dict[str, Any]:
+    runs = {"runs": outcome.runs} if outcome.runs else {}
     return {
         "block": outcome.block,
+        **runs,
         "agrees": not outcome.against,
         "ranks": outcome.ranks,
         "numbers": dict(outcome.numbers),

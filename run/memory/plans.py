@@ -31,15 +31,25 @@ class Buffer:
     size: Fraction
 
 
-def buffers_of(module: Operation, numbers: Numbers) -> list[Buffer]:
-    """The buffers of a plan.
+def buffers_of(module: Operation, numbers: Numbers, block: str = "") -> list[Buffer]:
+    """The buffers of a plan; of a plan of several blocks those of one, with origins and tasks as the block calls them.
 
     Raises:
         DiagnosticError: the module has none.
     """
+    tasks = {task.symbol: task.source for task in plan.Task.each(module.walk())}
+    several = any(section.takes or len(set(section.extent)) < len(tasks) for section in plan.Section.each(module.walk()))
+    prefix = f"{block}/" if several else ""
     found = [
-        Buffer(buffer, buffer.role, buffer.source, frozenset(buffer.producers), numbers.fraction(buffer.size))
+        Buffer(
+            buffer,
+            buffer.role,
+            buffer.source.removeprefix(prefix),
+            frozenset(tasks.get(name, name).removeprefix(prefix) if several else name for name in buffer.producers),
+            numbers.fraction(buffer.size),
+        )
         for buffer in plan.Buffer.each(module.walk())
+        if not several or buffer.role == "workspace" or buffer.source.startswith(prefix) or buffer.source == block
     ]
     if not found:
         raise fail("expected a plan, found a module without buffers", module.span)

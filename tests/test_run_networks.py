@@ -1,0 +1,89 @@
+"""bp-run of whole models: each call on what the one before gave, and back again; and what it finds that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from support import read, replaced, run
+
+from bpir.ir.diagnostic import DiagnosticError
+from bpir.ir.operation import Operation
+from bpir.ir.printer import print_module
+from bpir.run.check import Outcome, check
+
+MODEL = """
+bp.symbols B, S, H, F, V, L, t where t | F, t | H, t | V
+bind.strategy @tp {tensor = t}
+bind.workload @prefill inference {phase = prefill, context = S}
+model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+  %m = model.rms_norm "mlp.norm" %x
+  %u = model.linear "mlp.up" %m : [F]
+  %w = model.linear "mlp.down" %u : [H]
+  %z = model.add "mlp.residual" %w, %x
+  model.return %z
+}
+model.block @act(%x: !bp.tensor<B x S x H, bf16>) {
+  %g = model.gelu "act" %x
+  model.return %g
+}
+model.block @head(%x: !bp.tensor<B x S x H, bf16>) {
+  %y = model.linear "head.logits" %x : [V]
+  model.return %y
+}
+model.network @whole(%x: !bp.tensor<B x S x H, bf16>) {
+  %y = model.repeat L [@layer, @act] %x
+  %l = model.call @head %y
+  model.return %l
+}
+"""
+NUMBERS = {"B": 1, "S": 3, "H": 4, "F": 6, "V": 8, "L": 2, "t": 2}
+
+
+def outcomes(text: str, **numbers: int) -> dict[str, Outcome]:
+    return {outcome.block: outcome for outcome in check(read(MODEL), read(text), {**NUMBERS, **numbers})}
+
+
+def derived(kind: str) -> Operation:
+    return run(read(MODEL), f"distribute-{kind}")
+
+
+@pytest.mark.parametrize("kind", ["inference", "training"])
+def test_every_call_agrees_on_what_the_one_before_gave(kind: str) -> None:
+    found = outcomes(print_module(derived(kind)))
+    assert {name: outcome.runs for name, outcome in found.items()} == {"layer": 2, "act": 2, "head": 1}
+    assert [outcome.against for outcome in found.values()] == [[], [], []]
+    assert all(largest < 1e-12 for outcome in found.values() for largest in outcome.phases.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("inference", ("dist.repeat L ", "dist.repeat L + 1 ")),
+        ("inference", ("[@layer, @act]", "[@act, @layer]")),
+        ("training", ("[@act, @layer] backward", "[@layer, @act] backward")),
+    ],
+)
+def test_another_order_or_number_gives_other_results(kind: str, change: tuple[str, str]) -> None:
+    found = outcomes(replaced(print_module(derived(kind)), change))
+    against = [diagnostic.message for outcome in found.values() for diagnostic in outcome.against]
+    assert len(against) == 1 and "the network returns something else than the model's network" in against[0]
+
+
+def test_too_many_repetitions_are_refused_at_once() -> None:
+    with pytest.raises(DiagnosticError, match="more than 64 times"):
+        outcomes(print_module(derived("inference")), L=1000)
+
+
+def test_backward_more_often_than_forward_is_refused() -> None:
+    text = replaced(
+        print_module(derived("training")), ("dist.repeat L [@act, @layer] backward", "dist.repeat L + 1 [@act, @layer] backward")
+    )
+    with pytest.raises(DiagnosticError, match="more often than forward"):
+        outcomes(text)
+
+
+def test_the_buffers_of_each_block_hold_what_is_alive() -> None:
+    module = derived("inference")
+    found = check(read(MODEL), module, NUMBERS, run(module, "plan-inference"))
+    assert [outcome.against for outcome in found] == [[], [], []]
+    weights = {outcome.block: alive.alive for outcome in found for alive in outcome.alive if alive.what == "weights"}
+    assert weights == {"layer": 2 * (4 + 4 * 3 + 3 * 4), "head": 2 * 4 * 4}  # bf16; F/t = 3, V/t = 4
