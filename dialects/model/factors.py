@@ -51,26 +51,21 @@ class Factors(metaclass=Interned):
     whole: frozenset[str]
     lanes: tuple[Lane, ...]
 
-    @cache
     def lane_of_result(self, result: int) -> Lane:
         return next(lane for lane in self.lanes if result in lane.results)
 
-    @cache
     def lane_of_operand(self, operand: int) -> Lane:
         return next(lane for lane in self.lanes if operand in lane.operands)
 
-    @cache
     def known(self, result: int) -> frozenset[str]:
         """The factors of the operands that a result depends on."""
         return frozenset(factor for index in self.lane_of_result(result).operands for factor in self.operands[index])
 
-    @cache
     def produced(self, result: int) -> Tensor:
         """The factors of a result that its weights bring in: no operand has them."""
         known = self.known(result)
         return tuple(factor for factor in self.results[result] if factor not in known)
 
-    @cache
     def contracted(self, result: int) -> Tensor:
         """The factors that are summed over for a result: its operands, or its weights alone, have them, and no result of its lane."""
         lane = self.lane_of_result(result)
@@ -78,7 +73,6 @@ class Factors(metaclass=Interned):
         tensors = (*(self.operands[index] for index in lane.operands), self.own(result))
         return tuple(dict.fromkeys(factor for tensor in tensors for factor in tensor if factor not in kept))
 
-    @cache
     def own(self, result: int) -> Tensor:
         """The factors that the weights of a result alone have: the rows of an embedding. They are summed over, as the rows that are not
         looked up are 0.
@@ -86,10 +80,13 @@ class Factors(metaclass=Interned):
         known = self.known(result).union(self.results[result])
         return tuple(dict.fromkeys(factor for weight in self.weights[result] for factor in weight if factor not in known))
 
-    @cache
     def involved(self, result: int) -> frozenset[str]:
         """Every factor that a result has to do with: those of the operands that it depends on, of its weights, and its own."""
         return self.known(result).union(self.results[result], self.own(result))
+
+
+for _name in ("lane_of_result", "lane_of_operand", "known", "produced", "contracted", "own", "involved"):
+    setattr(Factors, _name, cache(getattr(Factors, _name)))  # each a function of interned factors alone, asked again and again
 
 
 class Terms(metaclass=Interned):
