@@ -89,7 +89,7 @@ def cache_of_plan(plan: PortablePlanIR) -> Expr | None:
 def _of_one_token(size: Expr, context: Expr) -> Expr:
     """The bytes of a cache with one visible token, which every window sees; where the context is a number its share of them."""
     name = next(iter(context.symbols), "")
-    return size.substitute({name: ONE}) if context is symbol(name) else size / context
+    return size.substitute({name: ONE}) if name and context is symbol(name) else size / context
 
 
 def _context(plan: ModuleIR) -> Expr | None:
