@@ -14,7 +14,7 @@ import pytest
 from support import DATA, read, report, run
 
 from bpir.importer.entry import import_model
-from bpir.ir.diagnostic import Source
+from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.operation import Operation
 from bpir.tools.report import Report
 
@@ -65,23 +65,29 @@ def test_parameters_of_llama() -> None:
     assert found.total.integer == 32 * LAYER + NORMS + 2 * TABLE == 8_030_261_248
 
 
-@pytest.mark.parametrize(("ranks", "expected"), [(1, 32_938_104_193_024), (8, 4_117_263_024_128)])
+@pytest.mark.parametrize(("ranks", "expected"), [(1, 32_938_104_193_024), (8, 4_117_263_024_128), (16, 2_127_350_988_800)])
 def test_matrix_products_of_a_prefill(ranks: int, expected: int) -> None:
-    """2,048 tokens: 2*2048*218,103,808 a layer, 4*2048*2048*h*d its attention, 2*2048*H*V the head on all of them."""
+    """2,048 tokens: 2*2048*218,103,808 a layer, 4*2048*2048*h*d its attention, 2*2048*H*V the head on all of them.
+
+    On 16 ranks each has a whole KV head, twice its share of 8: 2*2048*H*2*d/2 more a layer.
+    """
     tokens = 2048
     whole = 32 * (2 * tokens * LAYER + 4 * tokens * tokens * 4096) + 2 * tokens * TABLE
-    assert whole // ranks == expected
+    copied = 32 * 2 * tokens * 4096 * 2 * 128 // 2 if ranks == 16 else 0
+    assert whole // ranks + copied == expected
     assert matrix_products(step(llama(), phase="prefill", tensor=ranks, batch=1, context=tokens, head="all")) == expected
 
 
-def test_weights_and_cache_of_a_rank() -> None:
-    """Two bytes an element: norms whole, the rest in shares.
+@pytest.mark.parametrize(("ranks", "weights", "cache"), [(8, 2_008_031_232, 33_554_432), (16, 1_037_836_288, 33_554_432)])
+def test_weights_and_cache_of_a_rank(ranks: int, weights: int, cache: int) -> None:
+    """Two bytes an element: norms whole, the rest in shares; of 16 ranks each has a KV head of its own: 32*H*2*d/2 elements more.
 
-    The cache: 32 layers * 2,048 tokens * (K and V) * 8 heads of 128 * 2 bytes = 268,435,456, on 8 ranks an eighth.
+    The cache: 32 layers * 2,048 tokens * (K and V) * 8 heads of 128 * 2 bytes = 268,435,456, on 8 ranks an eighth; so on 16.
     """
-    assert 2 * ((32 * LAYER + 2 * TABLE) // 8 + NORMS) == 2_008_031_232
-    found = step(llama(), phase="decode", tensor=8, batch=1, context=2048)
-    assert (memory(found, "weights"), memory(found, "kv_cache")) == (2_008_031_232, 268_435_456 // 8)
+    copied = 32 * 4096 * 2 * 128 // 2 if ranks == 16 else 0
+    assert 2 * ((32 * LAYER + 2 * TABLE) // ranks + NORMS + copied) == weights
+    found = step(llama(), phase="decode", tensor=ranks, batch=1, context=2048)
+    assert (memory(found, "weights"), memory(found, "kv_cache")) == (weights, cache)
 
 
 def test_cache_of_one_rank() -> None:
@@ -144,3 +150,21 @@ def test_pairs_of_a_chunk(causal: str, pairs: int) -> None:
     found = step(llama(), phase="prefill", tensor=1, batch=1, prefix=131_072, query=8192, causal=causal)
     (core,) = [task for task in found.tasks if task.layer == "layer.attention.core"]
     assert core.work.matmul.integer == 4 * 128 * 32 * pairs
+
+
+def test_kv_heads_on_more_ranks_than_heads() -> None:
+    """2 KV heads on 4 ranks: each has one of them, which two ranks share. 8 on 6 ranks: no rank would have as many as the others."""
+    two = imported(CONFIGS["llama-3-8b"], num_key_value_heads=2)
+    assert memory(step(two, phase="decode", tensor=4, batch=1, context=1), "kv_cache") == 32 * 2 * 1 * 128 * 2
+    wide = imported(CONFIGS["llama-3-8b"], num_attention_heads=48, head_dim=128, hidden_size=6144, intermediate_size=18432, vocab_size=1536)
+    with pytest.raises(DiagnosticError, match="g"):
+        step(wide, phase="decode", tensor=6, batch=1, context=1)
+
+
+def test_a_vocabulary_that_the_ranks_do_not_divide_is_padded() -> None:
+    """50,257 rows on 8 ranks: 6,283 each, 7 of them rows of zeros."""
+    gpt2 = imported(CONFIGS["gpt2"], n_head=16, n_embd=1024)
+    module = run(gpt2, "distribute-inference{phase=decode tensor=8 batch=1 context=1}")
+    found = report(module)
+    (logits,) = [task for task in found.tasks if task.layer == "head.logits"]
+    assert logits.work.matmul.integer == 2 * 1024 * 6283
