@@ -52,6 +52,11 @@ class Blocks:
         """The field of a property, for a comment at the operation; "" where there is nothing to say."""
         return self.notes.get(name, "") if condition else ""
 
+    def _stored(self, experts: bool = False) -> str:
+        """The format of a matrix, where it is another than that of activations."""
+        kept = self.model.stored_matrices == "all" or (experts and self.model.stored_matrices == "experts")
+        return f"stored {self.model.stored} " if kept else ""
+
     def embedding(self) -> list[str]:
         model, lines = self.model, Lines()
         width = "w" if model.embedding_width else "H"
@@ -154,7 +159,7 @@ class Blocks:
         g = "h" if model.kv_heads == model.heads else "g"
         bias = "bias " if model.qkv_bias else ""
         q, k, v = lines.add(
-            "q k v", "linear", "attention.qkv", value, f"{bias}: [h x d], [{g} x d], [{g} x d]", self.note("qkv_bias", bias)
+            "q k v", "linear", "attention.qkv", value, f"{bias}{self._stored()}: [h x d], [{g} x d], [{g} x d]", self.note("qkv_bias", bias)
         ).split(", ")
         if model.query_key_norm != "none":
             over = {"head": "over d", "heads": "over d per_head"}.get(model.query_key_norm, "")
@@ -171,22 +176,22 @@ class Blocks:
         remark = "ALiBi, a bias of the scores without weights, is not counted" if model.alibi else self.note("score_cap", model.score_cap)
         o = lines.add("o", "attention", "attention.core", f"{q}, {k}, {v}", " ".join(settings), remark)
         bias = "bias " if model.output_bias else ""
-        y = lines.add("y", "linear", "attention.output_projection", o, f"{bias}: [H]", self.note("output_bias", bias))
+        y = lines.add("y", "linear", "attention.output_projection", o, f"{bias}{self._stored()}: [H]", self.note("output_bias", bias))
         return self._result(lines, "y", "attention", y)
 
     def _latent_attention(self, lines: Lines, value: str) -> str:
         """DeepSeek-AI 2024: Q, K and V from latents; a rotary part of Q by heads, and of K for all of them."""
-        model, query = self.model, value
+        model, query, stored = self.model, value, self._stored()
         if model.query_latent:
-            down = lines.add("qa", "linear", "attention.query_down", value, ": [a]", self.note("query_latent"))
+            down = lines.add("qa", "linear", "attention.query_down", value, f"{stored}: [a]", self.note("query_latent"))
             query = self._norm(lines, "qn", "attention.query_norm", down)
         layer = "attention.query_up" if model.query_latent else "attention.query"
-        q, turned = lines.add("q qp", "linear", layer, query, ": [h x n], [h x r]").split(", ")
-        latent, key = lines.add("ca kp", "linear", "attention.latent", value, ": [l], [r]", self.note("latent")).split(", ")
+        q, turned = lines.add("q qp", "linear", layer, query, f"{stored}: [h x n], [h x r]").split(", ")
+        latent, key = lines.add("ca kp", "linear", "attention.latent", value, f"{stored}: [l], [r]", self.note("latent")).split(", ")
         latent = self._norm(lines, "cn", "attention.latent_norm", latent)
         turned, key = lines.add("qr kr", "rope", "attention.rope", f"{turned}, {key}").split(", ")
-        o = lines.add("o", "latent_attention", "attention.core", f"{q}, {turned}, {latent}, {key}", "values v context c")
-        return self._result(lines, "y", "attention", lines.add("y", "linear", "attention.output_projection", o, ": [H]"))
+        o = lines.add("o", "latent_attention", "attention.core", f"{q}, {turned}, {latent}, {key}", f"values v context c {stored}".rstrip())
+        return self._result(lines, "y", "attention", lines.add("y", "linear", "attention.output_projection", o, f"{stored}: [H]"))
 
     def _experts(self, lines: Lines, value: str) -> str:
         """Shazeer et al. 2017: a router, the rows that it sends to experts, and their sum; beside them the shared experts."""
@@ -195,11 +200,11 @@ class Blocks:
         scores = "" if model.scores == "softmax" else f" scores {model.scores}"
         route = lines.add("route", "router", "moe.router", value, f"{bias}top k of E{scores}", self.note("chosen"))
         rows = lines.add("rows", "dispatch", "moe.dispatch", f"{value}, {route}")
-        bias = "bias " if model.expert_bias else ""
-        gate = lines.add("a", "experts", "moe.gate", rows, f"{bias}of E : [{letter}]")
-        up = lines.add("u", "experts", "moe.up", rows, f"{bias}of E : [{letter}]")
+        how = f"{'bias ' if model.expert_bias else ''}of E {self._stored(experts=True)}"
+        gate = lines.add("a", "experts", "moe.gate", rows, f"{how}: [{letter}]", self.note("stored", self._stored(experts=True)))
+        up = lines.add("u", "experts", "moe.up", rows, f"{how}: [{letter}]")
         inner = lines.add("p", "mul", "moe.multiply", f"{self._activation(lines, gate, 'moe')}, {up}")
-        back = lines.add("w", "experts", "moe.contract", inner, f"{bias}of E : [H]")
+        back = lines.add("w", "experts", "moe.contract", inner, f"{how}: [H]")
         y = lines.add("y1", "combine", "moe.combine", f"{back}, {route}")
         if model.shared_feed_forward:
             lines.space()
@@ -208,6 +213,7 @@ class Blocks:
         return self._result(lines, "ys", "moe", y)
 
     def _gated(self, lines: Lines, value: str, group: str, letter: str, bias: str = "", why: str = "") -> str:
+        bias += self._stored()
         gate = lines.add("a", "linear", f"{group}.gate", value, f"{bias}: [{letter}]", why)
         up = lines.add("u", "linear", f"{group}.up", value, f"{bias}: [{letter}]")
         inner = lines.add("p", "mul", f"{group}.multiply", f"{self._activation(lines, gate, group)}, {up}")
@@ -220,6 +226,7 @@ class Blocks:
         if model.gated:
             w = self._gated(lines, value, "mlp", "F", bias, why)
         else:
+            bias += self._stored()
             inner = self._activation(lines, lines.add("u", "linear", "mlp.expand", value, f"{bias}: [F]", why))
             w = lines.add("w", "linear", "mlp.contract", inner, f"{bias}: [H]")
         return self._result(lines, "w", "mlp", w)

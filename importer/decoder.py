@@ -39,6 +39,7 @@ class Decoder:
         latent, query_latent: the width of the latent that K and V are products of, and that of Q's; 0 if there is none. With a latent
             `rotary` is the rotary part of a head, beside `key_size`; `value_size` is the size of V.
         sinks: whether each head has a learned score that takes part in the softmax.
+        stored, stored_matrices: the format of quantised matrices, and which they are: `all` but head and router, or `experts`.
         activation: the name of an operation of the language: `silu`, `gelu_erf`, ...
         gated: whether a second projection is multiplied with the activation.
         qkv_bias, output_bias, mlp_bias, head_bias: which projections have a bias.
@@ -96,6 +97,8 @@ class Decoder:
     key_size: int = 0
     value_size: int = 0
     sinks: bool = False
+    stored: str = ""
+    stored_matrices: str = ""
     element: str = "bf16"
 
     @property

@@ -9,6 +9,7 @@ import attrs
 from bpir.importer.decoder import Decoder
 from bpir.importer.fields import Property
 from bpir.importer.json_text import Node
+from bpir.importer.quantization import read_stored
 from bpir.importer.reading import Reading
 
 ORDER = ("depth", "width", "heads", "kv_heads", "head_size", "window", "layers")
@@ -68,6 +69,7 @@ class Family:
         table = {name: self.table[name] for name in ORDER if name in self.table}
         values = reading.properties({**table, **{name: value for name, value in self.table.items() if name not in table}})
         del values["depth"]
+        values["stored"], values["stored_matrices"] = read_stored(reading)
         if values["heads"] % values["kv_heads"]:
             place = reading.places.get("kv_heads") or reading.places.get("heads") or reading.node.span
             reading.fail(f"{values['heads']} heads can't be shared out among {values['kv_heads']} KV heads", place)

@@ -64,7 +64,7 @@ FIXED: dict[str, tuple[object, ...]] = {
 """Fields of every family that change the computation, with the values that leave it as it is; null always does."""
 
 REASONS = {
-    "quantization_config": "gives weights another type than activations have, which the language does not express yet",
-    "compression_config": "gives weights another type than activations have, which the language does not express yet",
+    "quantization_config": "gives weights another type than activations have in a way that is not known",
+    "compression_config": "gives weights another type than activations have in a way that is not known",
 }
 """What some of them change, where that can be said shortly."""

@@ -285,6 +285,8 @@ class _Distribution:
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
+        if local.says("stored"):
+            task.properties["weight_bytes"] = ExprAttr(rule.weight_bytes(local))
         task.properties |= dist.Task(operation).attributes(dist.Task.tied)  # the operation says it under the same name
         matmul = rule.matmul_operations(local)
         if matmul is not ZERO:

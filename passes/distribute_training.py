@@ -8,7 +8,7 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, layer_of
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
@@ -249,3 +249,5 @@ def refuse_without_gradient(block: Operation) -> None:
         rule = operation.declaration
         if isinstance(rule, ModelOperation) and not rule.differentiable:
             raise fail(f"the training of '{operation.name}' is not derived yet", operation.span)
+        if isinstance(rule, ModelOperation) and operation.properties.get("stored") is not None:
+            raise fail(f"the weights of '{layer_of(operation)}' are quantised ('stored'), and such weights are not trained", operation.span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import attrs
@@ -11,6 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+STORED = {
+    "f8E4M3FN": (8, 1, 1, 0),
+    "f8E5M2": (8, 1, 1, 0),
+    "i8": (8, 1, 1, 0),
+    "fp8_block": (8, 128, 128, 32),
+    "mxfp8": (8, 32, 1, 8),
+    "mxfp4": (4, 32, 1, 8),
+    "nvfp4": (4, 16, 1, 8),
+}
+"""Of a format the bits of an element, the rows and columns of a block, and the bits of its scale."""
 
 
 @attrs.define(eq=False)
@@ -107,21 +119,37 @@ class Call:
         self.meter.read[operand.key if operand.key is not None else index] = array.size * operand.width
         return array
 
-    def weight(self, index: int) -> Array:
-        """A weight, read whole; its elements are as wide as those of the first operand."""
-        return self._part(index, self.weights[index], self.operands[0].width)
+    def weight(self, index: int, contracted: int = 0) -> Array:
+        """A weight, read whole; its elements are as wide as those of the first operand.
 
-    def rows(self, index: int, places: Array) -> Array:
-        """The rows of a weight at some places, which alone are read; its elements are as wide as those of the result."""
-        return self._part(index, self.weights[index][places], self.width)
+        Of a matrix so many first dimensions are contracted.
+        """
+        return self._part(index, self.weights[index], self.operands[0].width, 0, contracted)
 
-    def _part(self, index: int, part: Array, width: Fraction) -> Array:
+    def rows(self, index: int, places: Array, contracted: int = 0) -> Array:
+        """The rows of a weight at some places, which alone are read; its elements are as wide as those of the result.
+
+        Where so many dimensions behind the first are contracted, each row is a matrix.
+        """
+        return self._part(index, self.weights[index][places], self.width, 1, contracted)
+
+    def _part(self, index: int, part: Array, width: Fraction, leading: int, contracted: int) -> Array:
         key = ("weight", self.step, index)
         if key not in self.meter.held:
             self.meter.weights += self.weights[index].size
-        self.meter.held[key] = self.weights[index].size * width
-        self.meter.read[key] = part.size * width
+        self.meter.held[key] = self._bytes(self.weights[index], width, leading, contracted)
+        self.meter.read[key] = self._bytes(part, width, leading, contracted)
         return part
+
+    def _bytes(self, weight: Array, width: Fraction, leading: int, contracted: int) -> Fraction:
+        """The bytes of a weight, which is stored in another format if it is a matrix and the operation says so."""
+        stored = next((say.removeprefix("stored ") for say in self.says if say.startswith("stored ")), "")
+        if not stored or not contracted:
+            return weight.size * width
+        bits, rows, columns, scale = STORED[stored]
+        matrices, within = prod(weight.shape[:leading]), weight.shape[leading:]
+        blocks = -(-prod(within[:contracted]) // rows) * -(-prod(within[contracted:]) // columns)
+        return Fraction(weight.size * bits + matrices * blocks * scale, 8)
 
     def adds_rows(self, rows: Array) -> None:
         """Note that the gradient of a weight is added to these rows of it alone."""

@@ -17,7 +17,7 @@ from bpir.dialects.network import blocks, called
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
-from bpir.ir.expression import ONE, Expr, maximum, minimum, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer
@@ -323,6 +323,8 @@ class _BlockCheck:
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
             self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
+            stored = rule.weight_bytes(local) if operation.properties.get("stored") is not None else ZERO
+            self.findings.equal("R7", task, "the size of the weights in bytes", task.weight_bytes, stored)
             if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
                 self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
             self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))

@@ -15,7 +15,9 @@ def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:
 
 
 def weight_bytes(task: Task) -> Expr:
-    """The bytes of the weights of a task, which are of the element of what it reads first, or gives; 0 if it has none."""
+    """The bytes of the weights of a task: as it says, else of the element of what it reads first, or gives; 0 if it has none."""
+    if task.says(Task.weight_bytes):
+        return task.weight_bytes
     like = task.operation.results if task.rule is not None and task.rule.weights_like_result else task.operation.operands
     first = next((value.type for value in like), None)
     return task.weights * first.element_bytes if isinstance(first, TensorType) else ZERO

@@ -100,6 +100,9 @@ class Training:
             if isinstance(operation.declaration, ModelOperation) and not operation.declaration.differentiable:
                 self.findings.refuse("R8", operation, f"nothing says what the gradient of '{operation.name}' is")
                 return set()
+            if operation.properties.get("stored") is not None:
+                self.findings.refuse("R8", operation, "nothing says what the gradient of a quantised weight is")
+                return set()
         strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)

@@ -10,7 +10,9 @@ from bpir.ir.expression import ZERO, Expr, total
 
 
 def weight_bytes(task: Task) -> Expr:
-    """The bytes of the weights of a task: elements times the width of its first operand's element, or of its result's."""
+    """The bytes of the weights of a task: as it says, else elements times the width of its first operand's element, or of its result's."""
+    if task.weight_bytes is not ZERO:
+        return task.weight_bytes
     elements, rule = task.weights, task.rule
     values = task.operation.results if rule is not None and rule.weights_like_result else task.operation.operands
     if elements is ZERO or not values:

@@ -147,6 +147,7 @@ class Task(OperationDeclaration):
     source = Text()
     work = Components(kind=Work, keyword="work", start="bp_work_body")
     weights = Amount()  # elements, of a compute task
+    weight_bytes = Amount()  # what they take, where their format is another than that of activations
     tied = Text()  # the layer that the weights belong to, where that is another
     matmul = Amount()  # operations that matrix products do, of a compute task
     effects = Words()  # on a state, of a compute task
@@ -208,7 +209,8 @@ class Task(OperationDeclaration):
 class Compute(Task):
     """`%y = dist.compute "mlp.gelu.decode" gelu %x : T`, then clauses: the model operation `gelu` on one rank's part.
 
-    `weights` counts the elements of weights on this rank, `tied` names the layer that they belong to, where that is another; `matmul` is
+    `weights` counts the elements of weights on this rank, `bytes` says what they take where they are stored in another format than
+    activations are, `tied` names the layer that they belong to, where that is another; `matmul` is
     the part of the operations that matrix products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
     `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward reads nothing: the
     product with V under `recompute = core_attention`, whose result is kept.
@@ -224,6 +226,7 @@ class Compute(Task):
         Clause("from", (Task.source,), optional=False),
         Clause("phase", (Task.phase,), optional=False, line=False),
         Clause("weights", (Task.weights,)),
+        Clause("bytes", (Task.weight_bytes,), line=False),
         Clause("tied", (Task.tied,), line=False),
         Clause("matmul", (Task.matmul,)),
         Clause("effects", (Task.effects,)),

@@ -11,6 +11,7 @@ from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.bp.parts import Expression as Expression
 from bpir.dialects.model.composite import Composite
 from bpir.dialects.model.factors import Equation, Factors, Own, equation, weight_type
+from bpir.dialects.model.formats import FORMATS, format_of
 from bpir.dialects.model.reads import Read
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.declaration import OperationDeclaration, Report
@@ -19,7 +20,7 @@ from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.records import Interned
 from bpir.ir.relations import Relation
-from bpir.ir.syntax import Operands, ResultTypes, Text
+from bpir.ir.syntax import Clause, Operands, ResultTypes, Text, Word
 
 TOKEN_RANK = 2
 """The leading token axes of every activation: the batch axis and the token axis."""
@@ -111,6 +112,7 @@ class ModelOperation(OperationDeclaration):
     required: ClassVar[tuple[str, ...]] = ("layer",)
     layer = Text()
     context = Expression()  # the visible KV tokens, where it names them
+    stored = Word(choices=tuple(FORMATS))  # the format of its matrices, where that is not the element of its operand
 
     @property
     def origin(self) -> str:
@@ -225,7 +227,29 @@ class ModelOperation(OperationDeclaration):
 
     def weight_bytes(self, local: Local) -> Expr:
         """The bytes of the weights on one rank."""
-        return total(type.bytes for type in self.weight_types(local))
+        stored = format_of(local.setting("stored"))
+        types = self.weight_types(local)
+        if stored is None:
+            return total(type.bytes for type in types)
+        pairs = zip(types, self.matrices(local), strict=True)
+        return total(type.bytes if matrix is None else stored.bytes(*matrix) for type, matrix in pairs)
+
+    def matrices(self, local: Local) -> list[tuple[Expr, Expr, Expr] | None]:
+        """Each weight as so many matrices of rows, which are contracted, and columns; None for a vector, which is never quantised."""
+        factors = self.equation(frozenset(name for name, _ in local.settings)).factors(
+            *(tuple(len(type.dims) for type in types) for types in (local.operands, local.results))
+        )
+        types = iter(self.weight_types(local))
+        found: list[tuple[Expr, Expr, Expr] | None] = []
+        for index, weights in enumerate(factors.weights):
+            contracted, own = factors.contracted(index), factors.own(index)
+            for weight in weights:
+                sizes = [*zip(weight, next(types).dims, strict=True)]
+                rows = [size for name, size in sizes if name in contracted and name not in own]
+                columns = [size for name, size in sizes if name not in contracted]
+                matrices = product(size for name, size in sizes if name in own)
+                found.append((matrices, product(rows), product(columns)) if rows and columns else None)
+        return found
 
     def weights_read(self, local: Local) -> Expr:
         """The bytes of weights that forward reads: all of them."""
@@ -310,6 +334,10 @@ class Elementwise(ModelOperation):
 def model_syntax(*parts: Any, operands: int = 1, more: bool = False) -> tuple[Any, ...]:
     """`NAME "layer" %a, ... parts... [-> type]`; `more` allows more operands."""
     return (ModelOperation.layer, Operands(operands, None if more else operands), *parts, ResultTypes("->", inferred=True))
+
+
+STORED = Clause("stored", (ModelOperation.stored,), line=False)
+"""`stored mxfp4`: how the matrices of an operation are stored."""
 
 
 def _ranks(values: Iterable[Value]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType, product, tensor
 from bpir.dialects.model.base import (
+    STORED,
     TOKEN_RANK,
     Expression,
     Local,
@@ -118,7 +119,7 @@ class Experts(ModelOperation):
     r"""`%a = model.experts "moe.gate" %rows of E : [F]`: the product of each row with the weight of its expert.
 
     Its matrix products are those of the rows, whichever experts they go to. It reads the weights of distinct experts: at most one a row,
-    and no more than there are.
+    and no more than there are. `stored mxfp4` says in which format they are kept.
 
     Equations (`r` rows, `n` contracted and `p` produced elements of a row, `e` bytes an element):
 
@@ -133,7 +134,12 @@ class Experts(ModelOperation):
     bias = Flag()
     experts = Expression()
     features = Shapes()
-    syntax = model_syntax(bias, Clause("of", (experts,), optional=False, line=False), Clause(":", (features,), optional=False, line=False))
+    syntax = model_syntax(
+        bias,
+        Clause("of", (experts,), optional=False, line=False),
+        STORED,
+        Clause(":", (features,), optional=False, line=False),
+    )
     tensors = "b s k K*; E K* N* -> b s k N*"
     needs_whole = "k E"
     own_sizes = (("E", "experts"),)

@@ -7,9 +7,9 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType, tensor
 from bpir.dialects.model.attention import HEAD_RANK, Cached
-from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.base import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
+from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import Clause, Flag
 
@@ -40,6 +40,7 @@ class LatentAttention(Cached):
         Clause("values", (values,), optional=False, line=False),
         absorbed,
         Clause("context", (ModelOperation.context,), line=False),
+        STORED,
         operands=4,
     )
     tensors = "b s h n, b s h r, b c l, b c r; l h n, l h v -> b s h v"
@@ -82,6 +83,10 @@ class LatentAttention(Cached):
         """The pairs of a query and a visible token that count, of a sequence and head."""
         counted = local.expression("pairs")
         return local.operands[0].dims[1] * local.operands[2].dims[1] if counted is None else counted
+
+    def matrices(self, local: Local) -> list[tuple[Expr, Expr, Expr] | None]:
+        """The latent is contracted; the other dimensions are columns."""
+        return [(ONE, type.dims[0], type.dims[1] * type.dims[2]) for type in self.weight_types(local)]
 
     def workspace(self, local: Local) -> Iterable[Expr]:
         yield self.scratch(local)

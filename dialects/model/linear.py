@@ -7,6 +7,7 @@ from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
 from bpir.dialects.model.base import (
+    STORED,
     Local,
     ModelOperation,
     feature_dims,
@@ -61,6 +62,7 @@ def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
 class Linear(ModelOperation):
     r"""`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
 
+    `stored fp8_block` says in which format the weight of a quantised checkpoint is kept and read, scales included; a bias is not quantised.
     `tied "embedding.tokens"` says that its weight is the table of that layer: one tensor, of which both are readers (Press and Wolf 2017).
     Keeps the batch and token axes of its operand and contracts the rest. dX = dY W^T and dW = X^T dY; the bias's gradient is a sum over
     tokens. dX reads W and dY, dW reads X and dY.
@@ -81,7 +83,7 @@ class Linear(ModelOperation):
     features = Shapes()
     bias = Flag()
     tied = Text()
-    syntax = model_syntax(bias, Clause("tied", (tied,), line=False), Clause(":", (features,), optional=False, line=False))
+    syntax = model_syntax(bias, Clause("tied", (tied,), line=False), STORED, Clause(":", (features,), optional=False, line=False))
     per_result = "features"
     capabilities = ("matrix_multiply",)
     tensors = "b s K*; K* N* -> b s N*"
@@ -94,6 +96,8 @@ class Linear(ModelOperation):
     def verify(self, operation: Operation, report: Report) -> None:
         if "tied" in operation.properties and (len(operation.results) != 1 or "bias" in operation.properties):
             report.error(operation, "a tied 'model.linear' has one result and no bias: its weight is the table of another layer")
+        elif "tied" in operation.properties and "stored" in operation.properties:
+            report.error(operation, "a tied 'model.linear' stores nothing: its weight is the table of another layer")
 
     def tied_shape(self, operation: Operation) -> tuple[Expr, ...] | None:
         if "tied" not in operation.properties:

@@ -128,6 +128,6 @@ GPT_OSS = LLAMA.like(
     sinks=True,
     window=window(128),
     layers=routed("layer_types", all_routed, listed(every(2), "each second layer sees all tokens")),
-).with_fields(*_ROUTING, "swiglu_limit", "initial_context_length", "experts_per_token", fixed={"quantization_config": ("mxfp4",)})
+).with_fields(*_ROUTING, "swiglu_limit", "initial_context_length", "experts_per_token")
 
 MEMBERS = (MIXTRAL, QWEN3_MOE, QWEN3_VL_MOE, OLMOE, DEEPSEEK_V3, DEEPSEEK_V2, GPT_OSS)

@@ -129,7 +129,7 @@ class LatentAttention(Semantics):
     def forward(self, call: Call) -> list[Array]:
         query, turned = _by_head(call.read(0)), _by_head(call.read(1))
         latent, key = call.read(2)[:, np.newaxis], call.read(3)[:, np.newaxis]
-        to_keys, to_values = (call.weight(i).transpose(1, 0, 2) for i in (0, 1))  # heads x latent x size
+        to_keys, to_values = (call.weight(i, 1).transpose(1, 0, 2) for i in (0, 1))  # heads x latent x size
         held = call.meter.scratch
         if "absorbed" in call.says:
             absorbed = call.matmul(query, to_keys.swapaxes(1, 2))

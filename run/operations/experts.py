@@ -71,7 +71,7 @@ class Experts(_Routed):
         rows = call.read(0)
         shape = rows.shape[: TOKEN_RANK + 1]
         used, places = np.unique(experts_of(shape, call.own[0][2]), return_inverse=True)
-        weight = call.rows(0, used)
+        weight = call.rows(0, used, rows.ndim - TOKEN_RANK - 1)
         flat = rows.reshape(int(np.prod(shape)), 1, -1)
         product = call.matmul(flat, weight.reshape(len(used), flat.shape[-1], -1)[places.reshape(-1)])
         result = product.reshape(*shape, *call.features[1:])

@@ -23,9 +23,9 @@ def matrix(array: Array, leading: int) -> Array:
     return array.reshape(rows, -1)
 
 
-def _contracting(call: Call, produced: int) -> Array:
+def _contracting(call: Call, produced: int, contracted: int = 0) -> Array:
     """The weight with what it contracts in front; a table has it behind."""
-    weight = call.weight(0)
+    weight = call.weight(0, contracted)
     return np.moveaxis(weight, range(produced), range(-produced, 0)) if "tied" in call.says else weight
 
 
@@ -54,7 +54,7 @@ class Linear(Semantics):
 
     def forward(self, call: Call) -> list[Array]:
         x = call.read(0)
-        weight = _contracting(call, len(call.features))
+        weight = _contracting(call, len(call.features), x.ndim - TOKEN_RANK)
         product = call.matmul(matrix(x, TOKEN_RANK), matrix(weight, x.ndim - TOKEN_RANK))
         result = product.reshape(*x.shape[:TOKEN_RANK], *call.features)
         if "bias" in call.says and call.adds_bias:
