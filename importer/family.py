@@ -77,6 +77,9 @@ class Family:
         if turned > values["head_size"] or turned % 2:
             place = reading.places.get("rotary") or reading.node.span
             reading.fail(f"{turned} elements of a head of {values['head_size']} can't be turned in pairs", place)
+        if values.get("chosen", 0) > values.get("experts", 0):
+            place = reading.places.get("chosen") or reading.places.get("experts") or reading.node.span
+            reading.fail(f"{values['chosen']} experts can't be chosen of {values['experts']}", place)
         return Decoder(**values)
 
 

@@ -183,7 +183,7 @@ def test_explain_shows_the_text_of_the_page(name: str) -> None:
         ("distribute-training", "C_act = Σₗ (Aₗ - Oₗ[¬storeOutputₗ] - Aₗ[¬storeActivationₗ])"),
         ("bind-slot", "oᵢ = ⌈(oᵢ₋₁ + sᵢ₋₁)/aᵢ⌉aᵢ"),
         ("model.linear", "ops_dX = 2mnk, read_dX = (nk + mk)e"),
-        ("model.linear", 'model.linear "LAYER" %OPERAND [bias] [tied "TIED"] : [h x d], [F]'),
+        ("model.linear", 'model.linear "LAYER" %OPERAND [bias] [tied "TIED"] [stored f8E4M3FN|f8E5M2|i8|fp8_block|mxfp8|mxfp4|nvfp4] :'),
         ("bind.strategy", "recompute           what backward computes again (default: none): none, attention, core_attention, full"),
         ("plan-inference.E5", "e max(3bqhd/t, b(h/t)qc, bqF/t)"),
         ("plan-training.R9", "every obligation has its buffer, and it is large enough"),

@@ -11,13 +11,16 @@ from support import DATA, ROOT, read
 
 from bpir.importer.entry import import_model
 from bpir.importer.families import FAMILIES
+from bpir.importer.quantization import METHODS
 from bpir.ir.diagnostic import Source
 from bpir.ir.operation import Operation
 from bpir.tools.collect import collect
 from bpir.verifiers import module as structure
 
 ROWS = [json.loads(line) for line in (DATA / "transformers" / "parameters.jsonl").read_text().splitlines()]
-MODELS = [row for row in ROWS if "id" in row and "quantization_config" not in row["config"]]
+MODELS = [
+    row for row in ROWS if "id" in row and row["config"].get("quantization_config", {"quant_method": "fp8"}).get("quant_method") in METHODS
+]
 NOT_FROM_TRANSFORMERS = {
     "mimo",
     "qwen2_vl_text",

@@ -324,7 +324,8 @@ class _BlockCheck:
                 return
             self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
             stored = rule.weight_bytes(local) if operation.properties.get("stored") is not None else ZERO
-            self.findings.equal("R7", task, "the size of the weights in bytes", task.weight_bytes, stored)
+            if stored is not ZERO or task.weight_bytes is not ZERO:
+                self.findings.equal("R7", task, "the size of the weights in bytes", task.weight_bytes, stored)
             if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
                 self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
             self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))
