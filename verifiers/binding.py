@@ -208,16 +208,12 @@ class Binding:
     @BINDING.rule("R14", "devices and memory are the deployment's, and there are devices for all ranks of the mesh")
     def _machine(self) -> None:
         there = note("the deployment is here", self.deployment.span)
-        if len(self.bound.devices) == 1:
-            (devices,) = self.bound.devices
-            self._states(devices, Devices.count, devices.count, "devices", there)
-        else:
-            self.findings.refuse("R14", self.plan, f"a plan has one {Devices.name}, found {len(self.bound.devices)}", there)
-        if len(self.bound.regions) == 1:
-            (region,) = self.bound.regions
-            self._states(region, Region.size, region.size, "memory", there)
-        else:
-            self.findings.refuse("R14", self.plan, f"a plan has one {Region.name}, found {len(self.bound.regions)}", there)
+        for cls, found, field in ((Devices, self.bound.devices, "devices"), (Region, self.bound.regions, "memory")):
+            if len(found) != 1:
+                self.findings.refuse("R14", self.plan, f"a plan has one {cls.name}, found {len(found)}", there)
+            for holder in found[:1] if len(found) == 1 else ():
+                part, size = (Devices.count, holder.count) if isinstance(holder, Devices) else (Region.size, holder.size)
+                self._states(holder, part, size, field, there)
         self._ranks(as_expr(self.deployment.fields.get("devices")), there)
 
     def _states(self, holder: Devices | Region, part: Amount, size: Expr, field: str, there: Diagnostic) -> None:

@@ -109,7 +109,6 @@ class ModelOperation(OperationDeclaration):
     fusible: ClassVar[bool] = False  # an activation function: `fused_activation` makes it move no bytes
     gradient_reads: ClassVar[tuple[Read, ...]] = ()  # what the activation gradient reads besides dY
     weight_gradient_reads: ClassVar[tuple[Read, ...]] = ()  # what the weight gradient reads
-    required: ClassVar[tuple[str, ...]] = ("layer",)
     layer = Text()
     context = Expression()  # the visible KV tokens, where it names them
     stored = Word(choices=tuple(FORMATS))  # the format of its matrices, where that is not the element of its operand
