@@ -63,6 +63,33 @@ def test_mypy_refuses_a_chain_that_does_not_begin_with_the_module(folder: Path) 
     assert 'Argument 1 to "run" of "Chain" has incompatible type "ModelIR"; expected "DistributedTaskIR"' in text
 
 
+ACCESSORS = """
+from bpir.dialects import plan
+from bpir.ir.operation import Operation
+
+
+def accessors(task: plan.Task, buffer: plan.Buffer, operation: Operation) -> None:
+    reveal_type(task.phase)
+    reveal_type(task.after)
+    reveal_type(task.work.ops)
+    reveal_type(buffer.alignment)
+    reveal_type(plan.Task.of(operation))
+    task.colour
+"""
+
+
+def test_mypy_knows_the_types_of_properties(folder: Path) -> None:
+    file = folder / "accessors.py"
+    file.write_text(ACCESSORS)
+    text, errors, _ = api.run(["--strict", f"--cache-dir={folder / 'cache'}", "--follow-imports=silent", str(file)])
+    assert not errors
+    shown = [line.partition('Revealed type is "')[2].rstrip('"').replace("builtins.", "") for line in text.splitlines()]
+    kinds = [name for name in shown if name]
+    assert kinds[:4] == ["str", "tuple[str, ...]", "bpir.ir.expression_core.Expr", "int"]
+    assert "bpir.dialects.plan.Task" in kinds[4] and "None" in kinds[4]
+    assert '"Task" has no attribute "colour"' in text
+
+
 def test_a_chain_makes_what_the_command_line_makes() -> None:
     found = chain(DistributeTransformerInferencePass()).then(PlanTransformerInferencePass()).run(ModelIR(example("gpt3_175b")))
     assert isinstance(found, PortablePlanIR)
