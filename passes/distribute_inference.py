@@ -233,6 +233,8 @@ class _Distribution:
         declaration = operation.declaration
         assert isinstance(declaration, ModelOperation)
         operands = [self.values[v] for v in operation.operands]
+        if not declaration.in_inference:
+            raise fail(f"'{operation.name}' is of training: inference has no labels", operation.span)
         if self.phase.erases(operation):
             self._bind(operation, operands)
         elif isinstance(declaration, KvAppend):

@@ -37,6 +37,6 @@ def late_sums(block: Operation, axes: Collection[str], erased: Callable[[Operati
             if rule.passes_sums and partial.issuperset(read) and all(uses[value] == 1 for value in read):
                 late.update(read)
                 partial.update(made)
-            elif any(lone_symbol(dim) in axes for dim in rule.contracted(operation, lane.results[0])):
+            elif rule.reduction == "sum" and any(lone_symbol(dim) in axes for dim in rule.contracted(operation, lane.results[0])):
                 partial.update(made)
     return late

@@ -33,12 +33,12 @@ class Regions(metaclass=Record):
     parallel: bool
     sequence_parallel: bool = False
 
-    def type(self, type: TensorType) -> TensorType:
-        """The type of a value on the mesh."""
+    def type(self, type: TensorType, whole: bool = False) -> TensorType:
+        """The type of a value on the mesh; `whole` says that it has every token on each rank."""
         if not self.parallel:
             return type
         placed = sharded(type, self.axes, TENSOR)
-        if not self.sequence_parallel or any(placed.axes) or type.is_index:
+        if not self.sequence_parallel or any(placed.axes) or type.is_index or whole:
             return placed
         marks = list(placed.axes)
         marks[TOKEN_RANK - 1] = (TENSOR,)

@@ -16,7 +16,7 @@ from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.passes.late_sums import late_sums
 from bpir.passes.placement import TENSOR
@@ -59,7 +59,15 @@ class Layer:
     @property
     def differentiable(self) -> list[tuple[int, Flow]]:
         """The operands that have a gradient, with their places."""
-        return [(index, flow) for index, flow in enumerate(self.operands) if not flow.type.is_index]
+        return [(i, self.operands[i]) for i in self.rule.with_gradient(self.operation)] if self.rule is not None else []
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing flows back through it: an operation without gradients and weights, or what stands behind such a one."""
+        if self.rule is not None:
+            return not self.differentiable and self.view.weights is ZERO
+        producer = self.operands[0].producer
+        return producer is not None and producer.is_constant
 
     @property
     def tied(self) -> str:
@@ -128,7 +136,8 @@ class Graph:
 
     def _type(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
-        return self.regions.type(value.type)
+        owner = value.owner.declaration if isinstance(value.owner, Operation) else None
+        return self.regions.type(value.type, isinstance(owner, ModelOperation) and owner.every_token)
 
     def _entering(self, value: Value) -> list[Operation]:
         return [reader for reader, index in self._uses[value] if self._enters(reader, index)]
@@ -180,10 +189,10 @@ class Graph:
                     )
 
     def _before(self, operation: Operation, value: Value) -> None:
-        """Put the fork and the entry of a region where the first reader of a value stands; numbers of rows have no gradient to sum."""
-        if self.flows[value].type.is_index:
+        """Put the fork and the entry of a region where the first reader of a value stands that has a gradient for it."""
+        uses = [(reader, index) for reader, index in self._uses[value] if _has_gradient(reader, index)]
+        if not uses or self.flows[value].type.is_index:
             return
-        uses = self._uses[value]
         entering = self._entering(value)
         outside = len(uses) - len(entering)
         group = group_of(layer_of(operation))
@@ -278,3 +287,9 @@ def _uses(block: Operation) -> dict[Value, list[tuple[Operation, int]]]:
         for index, value in enumerate(operation.operands):
             found.setdefault(value, []).append((operation, index))
     return found
+
+
+def _has_gradient(reader: Operation, index: int) -> bool:
+    """Whether an operation has a gradient for one of its operands, or returns it."""
+    rule = reader.declaration
+    return not isinstance(rule, ModelOperation) or index in rule.with_gradient(reader)

@@ -103,6 +103,8 @@ class Tasks:
     # --- backward
 
     def _backward(self, layer: Layer) -> None:
+        if layer.is_constant:
+            return
         gradients = [self._gradient(layer, flow) for flow in layer.results] if layer.kind != "fork" else []
         if layer.kind == "fork":
             self._fork(layer)
@@ -248,8 +250,10 @@ class Tasks:
         ]
         cls: type[dist.Collective] = dist.AllGather
         if reduces:
-            cls = dist.ReduceScatter if self.graph.regions.sequence_parallel else dist.AllReduce
-            properties["reduction"] = StringAttr("sum")
+            cls = dist.ReduceScatter if types[0].axes != types[1].axes else dist.AllReduce
+            producer = layer.operands[0].producer
+            ends = producer is not None and producer.rule is not None and layer.kind == "output_collective"
+            properties["reduction"] = StringAttr(producer.rule.reduction if ends else "sum")  # type: ignore[union-attr]
         if cls is dist.AllReduce:
             marks = [ArrayAttr((StringAttr(TENSOR),))]
         properties["axes"] = ArrayAttr(tuple(marks))

@@ -60,12 +60,20 @@ class Operand:
         key: its value in the text; read twice, it counts once.
         width: the bytes of an element.
         position: that of its first token in the sequence: behind the cached ones, and those that other ranks hold.
+        first, size: which of the last dimension is its first, and how large that is on all ranks together, without padding.
     """
 
     array: Array
     key: Hashable = None
     width: Fraction = Fraction(0)
     position: int = 0
+    first: int = 0
+    size: int = 0
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Where the array begins in the last dimension, and how large that is on all ranks together."""
+        return self.first, self.size or self.array.shape[-1]
 
 
 @attrs.define(eq=False)

@@ -489,6 +489,22 @@ def _() -> list[Meaning]:
     return [rule_works(operation, {"m": B * S, "H": H, "V": symbol("n"), "i": constant(4)})]
 
 
+def loss(line: str) -> list[Meaning]:
+    """Of `r` tokens `n` logits of the width `e`, with labels of 4 bytes."""
+    arguments = tensors(x="B x S x n") + ", %l: !bp.tensor<B x S, i32>"
+    arguments += ", %m: !bp.tensor<B x S x 1, f32>, %s: !bp.tensor<B x S x 2, f32>"
+    return [rule_works(one(arguments, line), {"r": B * S, "n": B * S * symbol("n"), "i": constant(4)})]
+
+
+for _line in (
+    '%y = model.cross_entropy "l" %x, %l',
+    '%y = model.row_maximum "l" %x',
+    '%y = model.row_exponentials "l" %x, %m, %l',
+    '%y = model.row_logarithm "l" %m, %s',
+):
+    meaning(_line.split()[2])(lambda line=_line: loss(line))
+
+
 @meaning("model.positions")
 def _() -> list[Meaning]:
     operation = one(tensors(x="b x q x H"), '%y = model.positions "l" %x : [n]')

@@ -131,10 +131,12 @@ def test_latent_attention_absorbed_is_the_same_function() -> None:
 
 def test_no_kind_is_left_out() -> None:
     """What has a gradient is above, or an operation whose gradient is that of its parts; dropout is linear in its operand."""
-    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"} | UNTRAINED
+    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"} | UNTRAINED | LOSS
     assert {case.split()[0] for case in CASES} | TABLES | parts == set(SEMANTICS)
 
 
+LOSS = {"cross_entropy", "row_maximum", "row_exponentials", "row_logarithm"}
+"""Computed by hand below, and as one by the complex step in tests/test_run_whole.py."""
 TABLES = {"embedding", "positions"}
 """Their rows are looked up: of the gradient of a table a row is a sum over the tokens that have it, counted below by hand."""
 
@@ -179,6 +181,26 @@ def test_attention_by_hand() -> None:
     assert made.meter.matmul == 2 * 2 * 2 + 2 * 2 * 2  # two dot products of two, and two sums of two
     assert made.meter.bytes_read == 2 * (2 + 4 + 4)
     assert made.meter.scratch == 2 * 2
+
+
+def test_a_loss_by_hand() -> None:
+    """Logits ln 1, ln 2, ln 5 and the label 2, on two ranks of two: of the sum 8 the target is 5. The fourth column is padding."""
+    logits = np.log(np.array([[[1.0, 2.0, 5.0, 1.0]]]))
+    labels = np.array([[2]])
+    parts = []
+    highest = np.full((1, 1, 1), np.log(5.0))
+    for rank in (0, 1):
+        part = Operand(logits[..., 2 * rank : 2 * rank + 2], first=2 * rank, size=3)
+        (largest,) = SEMANTICS["row_maximum"].forward(Call([part]))
+        assert largest.item() == np.log([2.0, 5.0])[rank]
+        (sums,) = SEMANTICS["row_exponentials"].forward(Call([part, Operand(highest), Operand(labels)]))
+        parts.append(sums)
+        dy = Operand(np.array([[[5 / 8, -1.0]]]))  # of the logarithm: the maximum's power over the sum, and the target
+        (gradient,) = SEMANTICS["row_exponentials"].gradient(Call([dy, part, Operand(highest), Operand(labels)]))
+        np.testing.assert_allclose(gradient.reshape(-1), [[1 / 8, 2 / 8], [5 / 8 - 1, 0.0]][rank])
+    np.testing.assert_allclose(sum(parts).reshape(-1), [8 / 5, np.log(5.0)])
+    (found,) = SEMANTICS["row_logarithm"].forward(Call([Operand(highest), Operand(sum(parts))]))
+    np.testing.assert_allclose(found.item(), np.log(8 / 5))
 
 
 def test_scores_that_count() -> None:

@@ -36,6 +36,11 @@ SLIDING = """
     model.return %r
   }
 """
+LOSS = (
+    ENDS.replace("%ids: !bp.tensor<B x S, i32>)", "%ids: !bp.tensor<B x S, i32>, %labels: !bp.tensor<B x S, i32>)")
+    .replace("model.return %z", "model.return %loss\n")
+    .replace("    model.return", '    %loss = model.cross_entropy "loss" %z, %labels\n    model.return')
+)
 SMALL = {"B": 2, "S": 8, "c": 9, "H": 16, "V": 24, "P": 12, "W": 5, "h": 8, "g": 4, "d": 4}
 
 
@@ -44,7 +49,7 @@ def model(block: str, header: str = HEADER) -> Operation:
 
 
 @pytest.mark.parametrize("passed", list(strategies()))
-@pytest.mark.parametrize("block", [ENDS, SLIDING], ids=["ends", "sliding"])
+@pytest.mark.parametrize("block", [ENDS, SLIDING, LOSS], ids=["ends", "sliding", "loss"])
 def test_training(block: str, passed: str) -> None:
     agrees(outcome(model(block), f"distribute-training{{{passed}}}", {**SMALL, "c": 8}, "plan-training"))
 
@@ -82,6 +87,7 @@ def test_copies_of_heads(heads: int) -> None:
     "passed", ["distribute-inference", "distribute-training", "distribute-training{communication=reduce_scatter_all_gather}"]
 )
 def test_rows_of_padding(passed: str) -> None:
-    """Seven rows on four ranks are two each, one too many."""
+    """Seven rows on four ranks are two each, one too many; it takes no part in a loss."""
     header = HEADER.replace("bind.workload", "bp.bind V = 7, t = 4\n  bind.workload")
-    agrees(outcome(model(ENDS, header), passed, {**SMALL, "V": 7, "t": 4}))
+    for block in (ENDS, LOSS) if "training" in passed else (ENDS,):
+        agrees(outcome(model(block, header), passed, {**SMALL, "V": 7, "t": 4}))

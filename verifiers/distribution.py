@@ -245,6 +245,8 @@ class _BlockCheck:
         if self.phase.is_identity(operation):
             self._bind(operation, [self.images.get(value) for value in operation.operands])
             return
+        if not rule.in_inference:
+            self.findings.refuse("R2", self.block, f"'{layer}' is a {operation.name}, which is of training")
         kind = operation.kind
         operands: list[Value | None] = [self.images.get(v) for v in operation.operands]
         if isinstance(rule, KvAppend):
@@ -388,6 +390,8 @@ class _BlockCheck:
         if claimed != layer:
             self.findings.refuse("R1", task, f"the collective comes from '{layer}', whose sum it reduces, not from '{claimed}'")
         self.claimed.add(task)
+        if isinstance(task, dist.AllReduce | dist.ReduceScatter) and task.reduction != "sum":
+            self.findings.refuse("R5", task, f"the partial sums of '{layer}' are reduced by '{task.reduction}', expected sum")
         self._named(task, f".{self.phase.name}", _beside(operation, "output_collective"))
         expected = self._expected(operation.results[value.index])
         self.reduced.append(expected)

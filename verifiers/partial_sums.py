@@ -57,7 +57,7 @@ class PartialSums:
         for lane in typing.factors.lanes:
             operands = [self._read(operation.operands[index]) for index in lane.operands if index not in rule.factors_of_sums]
             over = {self._over.get(value, ()) for value in operands}
-            alone = all(self._readers[value] == [operation] for value in operands)
+            alone = all(self._readers[value] == [operation] and _is_sum(value) for value in operands)
             passes = rule.passes_sums and len(over) == 1 and over != {()} and alone
             if passes:
                 self._passing.update(operands)
@@ -65,3 +65,9 @@ class PartialSums:
                 result = operation.results[index]
                 assert isinstance(result.type, TensorType)
                 self._over[result] = next(iter(over)) if passes else typing.result(index, result.type, result.type).unreduced
+
+
+def _is_sum(value: Value) -> bool:
+    """Whether the parts of a value on several ranks add up to it: of others a maximum is taken, which no addition may pass."""
+    rule = value.owner.declaration if isinstance(value.owner, Operation) else None
+    return not isinstance(rule, ModelOperation) or rule.reduction == "sum"

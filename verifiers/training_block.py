@@ -381,8 +381,9 @@ class BlockTrace:
 
 
 def differentiable(operation: Operation) -> list[int]:
-    """The operands of an operation that have a gradient: numbers of rows have none."""
-    return [i for i, value in enumerate(operation.operands) if not (isinstance(value.type, TensorType) and value.type.is_index)]
+    """The operands of an operation that have a gradient: numbers of rows have none, nor what it takes as a constant."""
+    rule = operation.declaration
+    return rule.with_gradient(operation) if isinstance(rule, ModelOperation) else []
 
 
 def _by_collective(value: Value) -> bool:

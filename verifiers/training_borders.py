@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import Local, layer_of, origin_of
+from bpir.dialects.model.base import Local, ModelOperation, layer_of, origin_of
 from bpir.dialects.model.conventions import LayerView
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
@@ -58,13 +58,17 @@ class Borders:
         value = (named or values)[0]
         self.done.update((v, summed, phase) for v in (values if backward else [value]))
         self._comes_from(task, self._border(value, exit), bool(named))
-        scattered = trace.layout.scattered
+        scattered = trace.layout.scattered and not trace.layout.has_every_token(value)
         expected = (dist.ReduceScatter if scattered else dist.AllReduce) if summed else dist.AllGather
         trace.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
         if not isinstance(task, expected):
             message = f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected.name}"
             self.findings.refuse("R5", task, message)
             return
+        maker = value.owner.declaration if isinstance(value.owner, Operation) and summed and not backward else None
+        how = maker.reduction if isinstance(maker, ModelOperation) else "sum"
+        if isinstance(task, dist.AllReduce | dist.ReduceScatter) and task.reduction != how:
+            self.findings.refuse("R5", task, f"the collective '{task.label}' reduces by '{task.reduction}', expected {how}")
         if again:
             self._again(task, value, summed, meaning)
         trace.type(task, task.results[0], trace.expected(value) if summed else trace.expected(value).whole)

@@ -41,7 +41,8 @@ class Layout:
             found.update(dict.fromkeys(name for name in names if name in placed.axes))
             if isinstance(twin.declaration, ModelOperation):
                 typing = typing_of(twin, Placed(placed.axes))
-                types = [(i, v.type) for i, v in enumerate(twin.operands) if isinstance(v.type, TensorType) and not v.type.is_index]
+                operands = [(i, twin.operands[i].type) for i in twin.declaration.with_gradient(twin)]
+                types = [(i, type) for i, type in operands if isinstance(type, TensorType)]
                 self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
@@ -58,9 +59,16 @@ class Layout:
         if not self._parallel:
             return type
         axes = list(self._marks(value))
-        if self.scattered and not any(axes) and not type.is_index:
+        if self.scattered and not any(axes) and not self.has_every_token(value):
             axes[TOKEN_RANK - 1] = (TENSOR,)
         return TensorType(type.dims, tuple(axes), type.element, ())
+
+    @staticmethod
+    def has_every_token(value: Value) -> bool:
+        """Whether a value lies whole where the sequence is shared: numbers of rows, and what an operation gives for every token."""
+        type, rule = value.type, value.owner.declaration if isinstance(value.owner, Operation) else None
+        every = isinstance(rule, ModelOperation) and rule.every_token
+        return every or (isinstance(type, TensorType) and type.is_index)
 
     def enters_region(self, operation: Operation, index: int) -> bool:
         """Whether an operand enters a region that several ranks would share: it lacks the axis that they share in the operation."""

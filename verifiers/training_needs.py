@@ -28,8 +28,10 @@ class Needs:
         self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
         self._uses: dict[Value, set[Use]] = {}
         for operation in model.body:
-            for index, value in enumerate(operation.operands):
-                self._uses.setdefault(value, set()).add((operation, index))
+            rule = operation.declaration
+            with_gradient = rule.with_gradient(operation) if isinstance(rule, ModelOperation) else range(len(operation.operands))
+            for index in with_gradient:
+                self._uses.setdefault(operation.operands[index], set()).add((operation, index))
         self.products: set[Operation] = set()  # attention's last ones, whose result is kept though they are repeated
         self.recomputed: set[Operation] = set()
         self.attention, behind = self._attention()

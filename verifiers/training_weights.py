@@ -64,6 +64,8 @@ class Weights:
         if not isinstance(task, dist.AllReduce):
             self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected {dist.AllReduce.name}")
             return
+        if task.reduction != "sum":
+            self.findings.refuse("R5", task, f"the gradients of '{layer}' are reduced by '{task.reduction}', expected sum")
         self._reads_gradients(task, operation, summed, "the reduction")
         types = [self._types(operation)[place] for place in summed]
         if self.trace.results(task, types):

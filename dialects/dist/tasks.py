@@ -345,7 +345,7 @@ class AllReduce(Collective):
     """
 
     name = "dist.all_reduce"
-    reduction = Word(choices=("sum",))
+    reduction = Word(choices=("sum", "max"))
     syntax = _collective_syntax(reduction, most=None)
     reduces = True
     in_place = (0,)

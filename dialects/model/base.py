@@ -89,6 +89,10 @@ class ModelOperation(OperationDeclaration):
 
     capabilities: ClassVar[tuple[str, ...]] = ()  # what a target must be able to do
     alternatives: ClassVar[tuple[str, ...]] = ()  # target-neutral implementations, the first is the unfused one
+    in_inference: ClassVar[bool] = True  # whether an inference block may have it
+    reduction: ClassVar[str] = "sum"  # of its parts on several ranks: `sum` or `max`
+    every_token: ClassVar[bool] = False  # its results lie whole where the sequence is shared: numbers of tokens, that cost nothing
+    constants: ClassVar[tuple[int, ...]] = ()  # the operands that have no gradient, besides numbers of rows
     keeps_last_token: ClassVar[bool] = False  # of each sequence, where the workload's head needs no other token
     training_only: ClassVar[bool] = False  # inference erases it: its result is its operand
     tensors: ClassVar[str] = ""  # the dimension factors of operands, weights and results (`dialects/model/factors.py`)
@@ -193,6 +197,11 @@ class ModelOperation(OperationDeclaration):
             ),
             *self.own_dims(settings_of(operation)).values(),
         )
+
+    def with_gradient(self, operation: Operation) -> list[int]:
+        """The operands of an operation that have a gradient."""
+        types = [value.type for value in operation.operands]
+        return [i for i, t in enumerate(types) if i not in self.constants and not (isinstance(t, TensorType) and t.is_index)]
 
     def own_dims(self, settings: Iterable[tuple[str, Attribute]]) -> dict[str, Expr]:
         """The sizes of the factors that weights alone have, as the operation says them."""

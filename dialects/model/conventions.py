@@ -84,8 +84,9 @@ class LayerView(metaclass=Interned):
 
     @property
     def differentiable(self) -> tuple[TensorType, ...]:
-        """The operands that have a gradient: not numbers of rows."""
-        return tuple(type for type in self.local.operands if not type.is_index)
+        """The operands that have a gradient: not numbers of rows, and not those that the operation takes as constants."""
+        constants = self.rule.constants if self.rule is not None else ()
+        return tuple(type for index, type in enumerate(self.local.operands) if not type.is_index and index not in constants)
 
     @property
     def element(self) -> Expr:
@@ -159,7 +160,7 @@ class Standard(Convention):
             return NO_WORK
         reduces = (view.kind == "output_collective") == forward
         whole = view.whole
-        if not self.choices.sequence_parallel:
+        if not self.choices.sequence_parallel or view.operand.dims == view.result.dims:  # nothing is shared at this border
             return reduction_work(whole, whole, self.choices.ranks) if reduces else NO_WORK
         part = view.result if view.kind == "output_collective" else view.operand
         return reduction_work(whole, part, self.choices.ranks) if reduces else gather_work(part, whole)

@@ -126,6 +126,11 @@ def _table(graph: Graph, step: Step, shape: tuple[int, ...], known: dict[WeightK
     return table
 
 
+def with_gradient(step: Step, indices: Sequence[bool]) -> list[int]:
+    """The operands of a step that have a gradient: no numbers of rows (`indices`), and not what it takes as constants."""
+    return [index for index, wrong in enumerate(indices) if not wrong and index not in SEMANTICS[step.kind].constants]
+
+
 @attrs.frozen(eq=False)
 class Gradients:
     """Of a sum of results, each weighted by its seed.
@@ -157,9 +162,9 @@ def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradi
         semantics = SEMANTICS[step.kind]
         weights = [values.weights[step.index, i] for i in range(len(semantics.weight_dims((0, 0, 0), (0, 0, 0), step.says)))]
         reads = [*dy, *(values.read(step, what) for what in semantics.gradient_reads)]
-        indices = values.arrays[step.operands[0]].dtype.kind == "i"  # numbers of rows have no gradient
+        places = with_gradient(step, [values.arrays[v].dtype.kind == "i" for v in step.operands])
         call = Call([Operand(a, position=values.position(a)) for a in reads], weights, step.says, sizes=step.sizes)
-        for index, part in enumerate([] if indices else semantics.gradient(call)):
+        for index, part in zip(places, semantics.gradient(call) if places else (), strict=True):
             found.parts[step.index, index] = part
             add(step.operands[index], part)
         if weights:

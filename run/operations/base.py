@@ -27,6 +27,8 @@ class Semantics:
         in_place: the operands that the result may overwrite where they die; of an operation with lanes, each result its own operand.
         lanes: whether each result comes from its own operand alone, and there are as many of them as of operands.
         activation: whether `fused_activation` makes it move no bytes.
+        constants: the operands that have no gradient.
+        maximum: whether of its parts on several ranks the maximum is taken, not the sum.
         own_sizes: the names of the sizes that its weights alone have, such as the rows of a table.
     """
 
@@ -36,6 +38,8 @@ class Semantics:
     roles: ClassVar[tuple[str, ...]] = ()
     in_place: ClassVar[tuple[int, ...]] = ()
     activation: ClassVar[bool] = False
+    constants: ClassVar[tuple[int, ...]] = ()
+    maximum: ClassVar[bool] = False
     own_sizes: ClassVar[tuple[str, ...]] = ()
     lanes: ClassVar[bool] = False
 
@@ -58,7 +62,7 @@ class Semantics:
         raise NotImplementedError
 
     def gradient(self, call: Call) -> list[Array]:
-        """The gradient of each operand, from dY (of each result) and what `gradient_reads` says."""
+        """The gradient of each operand that has one, from dY (of each result) and what `gradient_reads` says."""
         raise NotImplementedError
 
     def weight_gradient(self, call: Call) -> list[Array]:

@@ -8,21 +8,26 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.ranks.mesh import Mesh
+from bpir.run.ranks.mesh import Mesh, total
 
 
 @attrs.frozen(eq=False)
 class Exchange:
-    """One collective: the arrays of all ranks, and for each dimension the mesh axes that it gathers, scatters or (the first) sums."""
+    """One collective: the arrays of all ranks, and for each dimension the mesh axes that it gathers, scatters or (the first) sums.
+
+    Attributes:
+        maximum: whether it takes the maximum, not the sum.
+    """
 
     mesh: Mesh
     arrays: Sequence[Array]
     axes: tuple[tuple[str, ...], ...]
+    maximum: bool = False
 
     def total(self, rank: int) -> Array:
         """The sum over the ranks that take part."""
         taking_part = [axis for axes in self.axes for axis in axes]
-        return np.asarray(sum(self.arrays[other] for other in self.mesh.group(rank, taking_part)))
+        return total([self.arrays[other] for other in self.mesh.group(rank, taking_part)], self.maximum)
 
 
 def all_reduce(exchange: Exchange, rank: int) -> Array:

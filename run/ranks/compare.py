@@ -23,12 +23,14 @@ class Mismatch:
     expected: float
 
 
-def compare(mesh: Mesh, arrays: Sequence[Array], layout: Layout, expected: Array, floor: float) -> tuple[float, Mismatch | None]:
+def compare(
+    mesh: Mesh, arrays: Sequence[Array], layout: Layout, expected: Array, floor: float, maximum: bool = False
+) -> tuple[float, Mismatch | None]:
     """The largest difference relative to the largest element, at least `floor`, and the first element that differs too much."""
     largest = 0.0
     scale = max(float(np.max(np.abs(expected))), floor)
     for rank in mesh.ranks:
-        found = mesh.summed(arrays, layout, rank)
+        found = mesh.summed(arrays, layout, rank, maximum)
         part = mesh.cut(expected, layout, rank)
         difference = np.abs(np.subtract(found, part, dtype=float)) / scale
         difference[np.isnan(difference)] = np.inf

@@ -95,17 +95,27 @@ class Mesh:
                 array = np.repeat(array, wanted // size, axis=dimension)
         return array
 
+    def rows_of(self, size: int, axes: Sequence[str]) -> int:
+        """How many of the places along a dimension are no padding."""
+        parts, _ = self.place(0, axes)
+        return next((rows for rows in sorted(self.rows) if self.resized and -(-rows // parts) * parts == size), size)
+
     def cut(self, array: Array, layout: Layout, rank: int) -> Array:
         """A rank's part of a whole array."""
         return array[tuple(slice(*ends) for ends in self.ranges(layout, rank))]
 
-    def summed(self, arrays: Sequence[Array], layout: Layout, rank: int) -> Array:
-        """A rank's part with what other ranks add to it."""
+    def summed(self, arrays: Sequence[Array], layout: Layout, rank: int, maximum: bool = False) -> Array:
+        """A rank's part with what other ranks add to it; or the maximum of both."""
         if not layout.unreduced:
             return arrays[rank]
-        return np.asarray(sum(arrays[other] for other in self.group(rank, layout.unreduced)))
+        return total([arrays[other] for other in self.group(rank, layout.unreduced)], maximum)
 
     def first(self, rank: int, axes: Iterable[str]) -> bool:
         """Whether the rank is the first along each of the axes."""
         own = self.coordinates(rank)
         return all(own[axis] == 0 for axis in axes)
+
+
+def total(parts: Sequence[Array], maximum: bool) -> Array:
+    """The sum of parts, or their maximum."""
+    return np.asarray(np.maximum.reduce(parts) if maximum else sum(parts))

@@ -12,7 +12,7 @@ from bpir.ir.operation import Value
 from bpir.run.call import Array, Call, Meter
 from bpir.run.lineage import Lineage, has_weights, weight_count
 from bpir.run.model.graph import Step
-from bpir.run.model.reference import drawn_mask
+from bpir.run.model.reference import drawn_mask, with_gradient
 from bpir.run.model.whole import Model
 from bpir.run.operations import SEMANTICS
 from bpir.run.operations.base import TOKEN_RANK, Semantics
@@ -63,7 +63,8 @@ class Tasks:
             raise cannot(task, f"no semantics says what '{task.name}' does")
         act, sends_result = COLLECTIVES[kind]
         axes = task.axes
-        exchanges = [Exchange(self.ranks.mesh, self.ranks.arrays[operand], axes) for operand in task.operands]
+        maximum = isinstance(task, dist.AllReduce) and task.reduction == "max"
+        exchanges = [Exchange(self.ranks.mesh, self.ranks.arrays[operand], axes, maximum) for operand in task.operands]
 
         def results(rank: int, meter: Meter) -> list[Array]:
             found = [act(exchange, rank) for exchange in exchanges]
@@ -104,6 +105,8 @@ class Tasks:
 
     def _forward(self, task: dist.Task, steps: list[Step]) -> Meant:
         semantics = SEMANTICS[steps[0].kind]
+        if semantics.maximum:
+            self.ranks.maxima.update(task.results)
         self._check_operands(task, len(steps[0].operands) * (2 if steps[0].kind == "kv_append" else 1), "")
         values = self.model.values
         expected: list[Array | None] = []
@@ -172,7 +175,8 @@ class Tasks:
     def _gradient(self, task: dist.Task, step: Step) -> Meant:
         semantics = SEMANTICS[step.kind]
         places = self._places(task, step, semantics.gradient_reads)
-        expected = [self.model.part(step.index, i) for i in range(len(step.operands))]
+        indices = [self.model.values.arrays[v].dtype.kind == "i" for v in step.operands]
+        expected = [self.model.part(step.index, i) for i in with_gradient(step, indices)]
         if len(task.results) != len(expected):
             raise cannot(task, f"it has {len(expected)} results, not {len(task.results)}")
         y, x = self.ranks.layouts[task.operands[0]], self.ranks.layouts[task.results[0]]

@@ -28,6 +28,7 @@ class Ranks:
         arrays: of each value the array of each rank.
         expected: of each value the whole array that it must be, where the model says one.
         floor: a value without an element as large counts as noise of this size.
+        maxima: the values of whose parts the maximum is taken, not the sum.
         largest: the largest relative difference, in forward and in backward.
     """
 
@@ -37,6 +38,7 @@ class Ranks:
     arrays: dict[Value, list[Array]] = attrs.field(factory=dict)
     expected: dict[Value, Array] = attrs.field(factory=dict)
     layouts: dict[Value, Layout] = attrs.field(factory=dict)
+    maxima: set[Value] = attrs.field(factory=set)
     largest: dict[str, float] = attrs.field(factory=lambda: {"forward": 0.0, "backward": 0.0})
 
     def layout(self, value: Value, reader: Place) -> Layout:
@@ -59,7 +61,9 @@ class Ranks:
         for value in task.operands:
             layout = self.layout(value, task)
             tokens, (start, _) = layout.dims[TOKEN], self.mesh.ranges(layout, rank)[TOKEN]
-            found.append(Operand(self.arrays[value][rank], value, self.numbers.width(value), max(context - tokens, 0) + start))
+            (first, _), size = self.mesh.ranges(layout, rank)[-1], self.mesh.rows_of(layout.dims[-1], layout.axes[-1])
+            position = max(context - tokens, 0) + start
+            found.append(Operand(self.arrays[value][rank], value, self.numbers.width(value), position, first, size))
         return found
 
     def judge(self, task: dist.Task | dist.Return, value: Value, whole: Array, what: str) -> None:
@@ -72,7 +76,7 @@ class Ranks:
         whole = self.mesh.fitted(whole, layout.axes) if whole.ndim == len(layout.axes) else whole
         if whole.shape != layout.dims:
             raise error_at(task, f"{what} a tensor of {sizes(layout.dims)}, the model's is {sizes(whole.shape)}")
-        largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole, self.floor)
+        largest, mismatch = compare(self.mesh, self.arrays[value], layout, whole, self.floor, value in self.maxima)
         side = "backward" if isinstance(task, dist.Task) and task.phase in BACKWARD else "forward"
         self.largest[side] = max(self.largest[side], largest)
         if mismatch is not None:
