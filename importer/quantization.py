@@ -9,6 +9,7 @@ import attrs
 
 from bpir.importer.json_text import Member, Node
 from bpir.importer.reading import Reading
+from bpir.ir.diagnostic import warning
 
 NEVER = r"lm_head|.*embed.*|.*norm.*|.*\.gate|.*\.router|.*visual.*|.*vision.*"
 """What no method quantises: head, tables, norms, routers, encoders of pictures. A list of exceptions may name them."""
@@ -22,8 +23,10 @@ class Method:
     matrices: str
     fields: dict[str, tuple[object, ...]]
     exceptions: str = NEVER  # what the list of exceptions may name
+    passed: tuple[str, ...] = ()  # fields that say nothing of how weights are stored
 
 
+_FP8 = {"dynamic": False, "num_bits": 8, "type": "float"}
 METHODS = {
     "fp8": Method(
         "fp8_block",
@@ -31,8 +34,12 @@ METHODS = {
         {"activation_scheme": ("dynamic",), "fmt": ("e4m3",), "weight_block_size": ([128, 128],)},
     ),
     "mxfp4": Method("mxfp4", "experts", {}, NEVER + r"|.*self_attn"),
+    # ModelOpt's, static: one scale a tensor, which is not counted
+    "FP8": Method("f8E4M3FN", "all", {"config_groups": ({"group_0": {"input_activations": _FP8, "weights": _FP8}},)}, passed=("producer",)),
 }
-"""By `quant_method`."""
+"""By `quant_method`, or by `quant_algo` where there is none."""
+
+_EXCEPTIONS = ("modules_to_not_convert", "ignore")
 
 
 def read_stored(reading: Reading) -> tuple[str, str]:
@@ -41,7 +48,7 @@ def read_stored(reading: Reading) -> tuple[str, str]:
     if member is None or member.node.value is None:
         return "", ""
     fields: dict[str, Member] = member.node.value if isinstance(member.node.value, dict) else {}
-    named = fields.get("quant_method")
+    named = fields.get("quant_method") or fields.get("quant_algo")
     method = METHODS.get(str(named.node.value)) if named is not None else None
     if method is None:
         word = f"the method {named.node.text}" if named is not None else "a method that it does not name"
@@ -51,12 +58,15 @@ def read_stored(reading: Reading) -> tuple[str, str]:
         if name not in fields and name != "fmt":
             reading.fail(f"'quantization_config' of the method {named.node.text if named else ''} needs '{name}'", member.key)
     for name, found in fields.items():
-        if name == "modules_to_not_convert":
+        if name in _EXCEPTIONS:
             _exceptions(reading, method, found)
+        elif name == "kv_cache_scheme" and found.node.value is not None:
+            message = f"'quantization_config.kv_cache_scheme' = {found.node.text} is passed over: K and V have the type of activations"
+            reading.warnings.append(warning(message, found.key))
         elif name in method.fields:
             if _plain(found.node) not in method.fields[name]:
                 reading.fail(f"'quantization_config.{name}' = {found.node.text} is not known; known is {method.fields[name][0]}", found.key)
-        elif name != "quant_method":
+        elif found is not named and name not in method.passed and found.node.value is not None:
             reading.fail(f"unknown field 'quantization_config.{name}': it may change how weights are stored", found.key)
     reading.notes["stored"] = "quantization_config"
     return method.format, method.matrices
@@ -67,9 +77,11 @@ def _exceptions(reading: Reading, method: Method, found: Member) -> None:
     nodes = found.node.value if isinstance(found.node.value, list) else []
     for node in nodes:
         if not isinstance(node.value, str) or not re.fullmatch(method.exceptions, node.value):
-            reading.fail(f"'modules_to_not_convert' names {node.text}: that some matrices are stored otherwise is not known", node.span)
+            reading.fail(f"the list of exceptions names {node.text}: that some matrices are stored otherwise is not known", node.span)
             return
 
 
 def _plain(node: Node) -> Any:
-    return [item.value for item in node.value] if isinstance(node.value, list) else node.value
+    if isinstance(node.value, dict):
+        return {key: _plain(member.node) for key, member in node.value.items()}
+    return [_plain(item) for item in node.value] if isinstance(node.value, list) else node.value
