@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,26 @@ from support import DATA, ROOT, read, run
 
 from bpir.importer.entry import import_model
 from bpir.importer.families import FAMILIES
-from bpir.ir.diagnostic import Source
+from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.operation import Operation
 from bpir.tools.collect import collect
 from bpir.verifiers import module as structure
 
 ROWS = [json.loads(line) for line in (DATA / "transformers" / "parameters.jsonl").read_text().splitlines()]
-MODELS = [row for row in ROWS if "id" in row]
+PUBLIC = [row for row in ROWS if "--" in row.get("id", "")]
+"""Public configurations (aiconfigurator-core); of those without `parameters` only the names are here."""
+
+METHODS_OF_OTHERS = ("compressed-tensors", "modelopt")
+
+
+def quantised_otherwise(config: dict[str, Any]) -> bool:
+    """Whether its weights are stored in a way that is refused."""
+    both = (config, config.get("text_config", {}))
+    return any(c.get("quantization_config", {}).get("quant_method") in METHODS_OF_OTHERS for c in both)
+
+
+MODELS = [row for row in ROWS if "parameters" in row and not quantised_otherwise(row["config"])]
+REFUSED = [row for row in PUBLIC if row not in MODELS and row["config"]["architectures"] != ["MiMoForCausalLM"]]  # its code is elsewhere
 NOT_FROM_TRANSFORMERS = {
     "mimo",
     "qwen2_vl_text",
@@ -51,6 +65,21 @@ def test_parameters(row: dict[str, Any]) -> None:
 def test_every_family_has_a_row() -> None:
     rows = {row["id"].rpartition("-")[0] for row in MODELS}
     assert {family.name for family in FAMILIES if not family.missing} - rows == NOT_FROM_TRANSFORMERS
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["id"])
+def test_what_is_not_imported_is_refused_by_a_name(row: dict[str, Any]) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        import_model(Source("config.json", json.dumps(row["config"])))
+    for diagnostic in caught.value.diagnostics:
+        assert diagnostic.span is not None
+        assert re.search(r"^\w+(ForCausalLM|ForConditionalGeneration) can't be imported: |^'quantization_config'", diagnostic.message)
+
+
+def test_the_families_that_everyone_tries_are_not_among_the_refused() -> None:
+    known = {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "deepseek_v3", "gpt_oss"}
+    assert len(PUBLIC) == 89
+    assert [row["id"] for row in PUBLIC if row["config"]["model_type"] in known and row in REFUSED] == []
 
 
 def test_a_static_fp8_checkpoint_of_qwen3_32b() -> None:

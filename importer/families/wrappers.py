@@ -48,7 +48,8 @@ _AROUND = (
     "text_config vision_config audio_config projector_hidden_act projection_dim multimodal_projector_bias spatial_merge_size "
     "vision_feature_layer vision_feature_select_strategy image_seq_length image_grid_pinpoints use_image_newline_parameter "
     "mm_tokens_per_image vision_aspect_ratio vision_token_id vision_soft_tokens_per_image hidden_size vocab_size ignore_index "
-    "tie_word_embeddings torch_dtype dtype media_placeholder_token_id"
+    "tie_word_embeddings torch_dtype dtype media_placeholder_token_id use_unified_vision_chunk "
+    "video_placeholder video_token_index"
 )
 AROUND = frozenset(_AROUND.split())
 """Fields of the whole model that say nothing of the decoder's sizes."""

@@ -28,6 +28,7 @@ SEED = 14
 DRAWS = 6
 NEEDED = {"deepseek_v2": {"num_experts_per_tok": 6}}
 """Fields that have no default."""
+NOT_SIZES = ("architectures", "model_type", "quantization_config", "auto_map")
 KEPT = ("hidden_size", "num_attention_heads", "pad_token_id", "n_head", "rotary_dim", "num_experts_per_tok", "num_key_value_heads")
 """Fields that are never left out: the defaults of their classes don't fit small sizes."""
 
@@ -196,7 +197,7 @@ def architecture(config: Any) -> str:
 
 
 def count(model_type: str, fields: dict[str, Any]) -> int:
-    fields = {name: value for name, value in fields.items() if name not in ("architectures", "model_type", "quantization_config")}
+    fields = {name: value for name, value in fields.items() if name not in NOT_SIZES}
     config = CONFIG_MAPPING[model_type](**fields)
     heads, kv_heads = (getattr(config, name, None) or 1 for name in ("num_attention_heads", "num_key_value_heads"))
     if heads % kv_heads:
@@ -213,9 +214,9 @@ def count(model_type: str, fields: dict[str, Any]) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def row(id: str, model_type: str, fields: dict[str, Any]) -> None:
+def row(id: str, model_type: str, fields: dict[str, Any], parameters: int = 0) -> None:
     try:
-        print(json.dumps({"id": id, "config": fields, "parameters": count(model_type, fields)}))
+        print(json.dumps({"id": id, "config": fields, "parameters": parameters or count(model_type, fields)}))
     except Exception as failure:  # a draw that the class refuses says nothing
         print(f"{id}: {type(failure).__name__}: {str(failure)[:200]}", file=sys.stderr)
 
@@ -243,8 +244,14 @@ def main() -> None:
         config = json.loads(path.read_text())
         kind = config["model_type"]
         inner = config.get("text_config", {}).get("model_type", "")
+        id = path.name.removesuffix(".json").removesuffix("_config")
         if kind in FIELDS or inner in ("qwen3_vl_text", "qwen3_vl_moe_text"):
-            row(path.name.removesuffix(".json").removesuffix("_config"), kind, config)
+            row(id, kind, config)
+        elif kind == "kimi_k2" or inner in ("kimi_k2", "deepseek_v3"):
+            row(id, kind, config, count("deepseek_v3", config.get("text_config", config)))
+        else:  # of what is refused by its architecture nothing else is needed
+            named = {name: config[name] for name in ("architectures", "model_type") if name in config}
+            print(json.dumps({"id": id, "config": {**named, **({"text_config": {"model_type": inner}} if inner else {})}}))
     print(json.dumps({"torch": torch.__version__, "transformers": transformers.__version__}))
 
 
