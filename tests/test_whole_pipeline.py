@@ -67,7 +67,10 @@ def test_it_trains(name: str) -> None:
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("name", sorted(ONE_OF_A_FAMILY.values()))
 def test_it_runs_on_ranks(name: str, training: bool) -> None:
-    """Each value of each rank is the model's, each byte and matrix product as stated; inference on two ranks where they share heads evenly."""
+    """Each value of each rank is the model's, each byte and matrix product as stated.
+
+    Inference is of two ranks where they share heads evenly, training of one.
+    """
     from bpir.run.check import check
 
     numbers = symbol_table(model(name)).bindings
