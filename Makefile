@@ -3,7 +3,7 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: demo test test-processes lint docs bench
+.PHONY: demo test test-fast test-processes lint docs bench
 
 demo: .venv/installed
 	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference
@@ -12,6 +12,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# A quarter of a minute: a few tests of each file.
+test-fast: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist worksteal --few 3
 
 # The file tests again, every command of them as a process of its own, as a user would run it.
 test-processes: .venv/installed

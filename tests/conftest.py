@@ -1,4 +1,6 @@
-"""Fixtures that several test files use."""
+"""Fixtures that several test files use, and the quick selection of `make test-fast`."""
+
+import itertools
 
 import pytest
 from fake_passes import FAKES
@@ -11,3 +13,20 @@ def fake_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers the fake passes beside the real ones."""
     for name, where in FAKES.items():
         monkeypatch.setitem(passes.PASSES, name, where)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--few", type=int, metavar="N", help="of each file at most N tests, evenly spread; none that are marked slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    few = config.getoption("few")
+    if few is None:
+        return
+    kept: list[pytest.Item] = []
+    for _, group in itertools.groupby(items, key=lambda item: item.path):
+        quick = [item for item in group if item.get_closest_marker("slow") is None]
+        kept += [quick[place * len(quick) // few] for place in range(few)] if len(quick) > few else quick
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept

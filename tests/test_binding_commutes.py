@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import example, read, replaced, run
 
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
+
+pytestmark = pytest.mark.slow
 
 small = st.integers(1, 6)
 

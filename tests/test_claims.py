@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from bpir.ir.relations import Facts
 from bpir.ir.verdict import proved, refuted
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=150, deadline=None)
 @given(pairs())

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from bpir.ir.relations import Facts
 from bpir.ir.verdict import Answer, proved, refuted
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))

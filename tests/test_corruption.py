@@ -18,6 +18,8 @@ from bpir.ir.expression import ZERO, symbol
 from bpir.ir.operation import clone
 from bpir.verifiers.levels import level_of
 
+pytestmark = pytest.mark.slow
+
 CHOSEN = (1, 4, 16, 21, 26, 29, 36, 37, 46, 49, 50, 51, 54, 61)  # of `cases()`: each level, one and several ranks, both conventions
 
 

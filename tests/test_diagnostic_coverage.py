@@ -15,6 +15,8 @@ from diagnostic_templates import Raised, recorded, sites
 
 from bpir.tools import bp_opt, bp_verify
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 _RUN = re.compile(r"^(?://|#) RUN: ((?:echo|%repeat|bp-opt|bp-verify) .*--verify-diagnostics.*)", re.MULTILINE)
 _TOOLS = {"bp-opt": bp_opt.main, "bp-verify": bp_verify.main}

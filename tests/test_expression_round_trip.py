@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from test_expression import Tree, built
 from test_expression import trees as rational_trees
@@ -9,6 +10,8 @@ from test_expression_nodes import build, trees
 
 from bpir.ir.expression import ExpressionError, constant, symbol
 from bpir.parser import parse_expression
+
+pytestmark = pytest.mark.slow
 
 
 @settings(max_examples=200, deadline=None)

@@ -18,6 +18,8 @@ import pytest
 from newcomer import Copy, changed_files, diffs
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = "extending.md"
 ADDED = {name: diff for diff in diffs(PAGE) for name in changed_files(diff)}
 """The diffs of the page by the file that each adds."""

@@ -15,6 +15,8 @@ from bpir.parser import parse_module
 from bpir.tools.formatting import format_module
 from bpir.verifiers import module as structure
 
+pytestmark = pytest.mark.slow
+
 FILES = sorted(p for folder in ("examples", "lit_tests") for p in (ROOT / folder).rglob("*") if p.suffix in (".bpir", ".mlir"))
 
 

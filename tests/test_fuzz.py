@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from fuzzing import RUNS, attempt, fuzz
 
+pytestmark = pytest.mark.slow
+
 FOUND = (
     # Data without elements: the nesting of an empty list.
     b'"x.op"() {v = sparse<[], []> : tensor<2xi32>} : () -> ()',

@@ -30,6 +30,7 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
 def test_what_the_standard_library_writes_is_read(value: Any, indent: int | None, ascii: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii)

@@ -9,6 +9,8 @@ from mutation import all_mutants, mutants, sampled
 from mutation_report import GROUPS, prepare, tried
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 SOURCE = b'''\
 """A text."""
 

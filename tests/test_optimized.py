@@ -20,6 +20,8 @@ from bpir.parser.operation_actions import property_names
 from bpir.tools.split import split
 from bpir.verifiers.module import verify
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("ir", "dialects", "parser", "verifiers", "passes", "tools")
 VALUES = (

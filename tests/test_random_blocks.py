@@ -9,6 +9,8 @@ from support import read
 
 from bpir.verifiers import module as structure
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_block_has_15_to_40_operations_and_is_a_valid_model() -> None:
     for seed in range(60):

@@ -95,6 +95,7 @@ rule_lists = st.lists(st.sampled_from(RULES), max_size=3)
 bindings_ = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 6), max_size=1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(rule_lists, bindings_, _trees, _trees)
 def test_no_verdict_contradicts_enumeration(rules: list[Rule], bindings: dict[str, int], first: Tree, second: Tree) -> None:

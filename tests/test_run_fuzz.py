@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from corruption import sampled
 from corruption_levels import corruptions
 from support import example, read, run
@@ -10,6 +11,8 @@ from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.printer import print_module
 from bpir.run.check import check
 from bpir.verifiers import module as structure
+
+pytestmark = pytest.mark.slow
 
 NUMBERS = {"B": 2, "S": 6, "H": 8, "F": 32, "t": 2, "e": 5}
 

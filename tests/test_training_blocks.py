@@ -18,6 +18,8 @@ from bpir.ir.operation import Operation, top_level
 from bpir.ir.printer import print_module
 from bpir.tools.report import vector
 
+pytestmark = pytest.mark.slow
+
 UNARY = ("layer_norm", "rms_norm", "gelu", "relu", "silu", "dropout")
 BINARY = ("add", "mul")
 WEIGHTED = ("linear", "layer_norm", "rms_norm")

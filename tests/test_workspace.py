@@ -10,6 +10,8 @@ from workspace_peak import Numbers, peak
 
 from bpir.ir.operation import top_level
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("options", INFERENCE)
 def test_the_workspace_is_never_less_than_what_is_alive(options: str) -> None:

@@ -19,6 +19,8 @@ from bpir.parser.operation_actions import property_names
 from bpir.verifiers.module import verify
 from bpir.verifiers.structure import verify as verify_structure
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 KINDS = (
     *('"word"', '"two words"', '""', "7", "-1", "1.5", "true", "unit", "[]", "[1]", '["a b"]', '["a", 1]', "[@x, 1]", "[@x]", "[[]]"),

@@ -17,6 +17,8 @@ from bpir.tools.collect import collect
 from bpir.verifiers import boundary
 from bpir.verifiers import module as structure
 
+pytestmark = pytest.mark.slow
+
 STEPS = {
     "decode": ("distribute-inference", "plan-inference"),
     "training": ("distribute-training{tensor=t recompute=attention}", "plan-training"),

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import attrs
-
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.expression import Expr, ceildiv
+from bpir.ir.records import Interned
 
 
-@attrs.frozen
-class Format:
+class Format(metaclass=Interned):
     """Bits of an element, and of the scale of each block of so many rows (contracted elements) and columns; 0 bits: there are no scales."""
 
     bits: int
