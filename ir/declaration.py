@@ -227,6 +227,10 @@ class OperationDeclaration:
         """
         return None
 
+    def states_types(self, operation: Operation) -> bool:
+        """Whether the text has to say the result types, although they can be inferred: they say more."""
+        return False
+
     def infer_late(self, operations: Sequence[Operation], file: Sequence[Operation]) -> Sequence[Sequence[Type]]:
         """The result types of operations of this kind, which says `late`, once the whole text has been read.
 

@@ -386,7 +386,8 @@ class ResultTypes(Part):
             draft.result_types = []
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
-        if self.inferred or not operation.results:
+        declaration = operation.declaration
+        if not operation.results or (self.inferred and not (declaration is not None and declaration.states_types(operation))):
             return
         yield f" {self.opening} "
         for index, result in enumerate(operation.results):

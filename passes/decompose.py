@@ -162,7 +162,7 @@ class _Decomposition:
             declaration=declaration,
         )
         types = declaration.infer(operation)
-        if types is None:  # what the text says
+        if types is None or (declaration is source.declaration and len(source.results) == 1):  # what the text says
             types = [self._type(value.type) for value in source.results]
         operation.results = [Value(t, operation, i, name) for i, (t, name) in enumerate(zip(types, names, strict=True))]
         operation.attributes["source"] = StringAttr(layer_of(source))

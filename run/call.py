@@ -90,6 +90,7 @@ class Call:
         step: tells the weights of one step from those of another in the same task.
         own: of each size that weights alone have the rank's first place, how many it has, and how many there are.
         width: the bytes of an element of the result.
+        weight_width: the bytes of an element of the weights, where it may not be that of the first operand.
         causal: how the scores of new tokens count: `exact`, `half`, or all of them; `window` tokens are seen, if it is given.
         adds_bias: whether this rank adds the bias: one of those that a partial sum is spread over.
     """
@@ -101,6 +102,7 @@ class Call:
     mask: Callable[[], Array] | None = None
     own: Sequence[tuple[int, int, int]] = ()
     width: Fraction = Fraction(0)
+    weight_width: Fraction = Fraction(0)
     causal: str = ""
     window: int | None = None
     adds_bias: bool = True
@@ -132,7 +134,7 @@ class Call:
 
         Of a matrix so many first dimensions are contracted.
         """
-        return self._part(index, self.weights[index], self.operands[0].width, 0, contracted)
+        return self._part(index, self.weights[index], self.weight_width or self.operands[0].width, 0, contracted)
 
     def rows(self, index: int, places: Array, contracted: int = 0) -> Array:
         """The rows of a weight at some places, which alone are read; its elements are as wide as those of the result.

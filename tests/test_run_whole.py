@@ -19,7 +19,7 @@ ENDS = """
     %x = model.positions "embedding.positions" %e : [P]
     %l = model.last_token "head.last_token" %x
     %n = model.rms_norm "head.norm" %l
-    %y = model.linear "head.logits" %n tied "embedding.tokens" : [V]
+    %y = model.linear "head.logits" %n tied "embedding.tokens" : [V] -> !bp.tensor<B x S x V, 4>
     %z = model.softcap "head.softcap" %y
     model.return %z
   }

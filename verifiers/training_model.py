@@ -123,7 +123,7 @@ class _Reading:
             own["layer"] = StringAttr(layer)
             operation.attributes["source"] = StringAttr(layer_of(source))
         types = rule.infer(operation)
-        if types is None:  # no more is known of them than the model says
+        if types is None or (rule is source.declaration and len(source.results) == 1):  # as the model says
             types = [v.type.rewritten(self._sized) for v in source.results if isinstance(v.type, TensorType)]
         operation.results = [Value(type, operation, index) for index, type in enumerate(types)]
         self.operations.append(operation)

@@ -19,7 +19,7 @@ from bpir.dialects.model.base import (
 )
 from bpir.dialects.model.factors import Equation, equation
 from bpir.dialects.model.reads import operand
-from bpir.ir.attributes import ArrayAttr, Attribute
+from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.declaration import Fragment, Piece, Report
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
@@ -62,6 +62,7 @@ def shapes_of(attribute: Attribute | None) -> list[tuple[Expr, ...]]:
 class Linear(ModelOperation):
     r"""`%q, %k = model.linear "attention.qk" %x bias : [h x d], [g x d]`: one weight (and bias) for each result.
 
+    `-> !bp.tensor<B x S x V, f32>` gives one result another element than the operand's, as logits have.
     `stored fp8_block` says in which format the weight of a quantised checkpoint is kept and read, scales included; a bias is not quantised.
     `tied "embedding.tokens"` says that its weight is the table of that layer: one tensor, of which both are readers (Press and Wolf 2017).
     Keeps the batch and token axes of its operand and contracts the rest. dX = dY W^T and dW = X^T dY; the bias's gradient is a sum over
@@ -91,7 +92,18 @@ class Linear(ModelOperation):
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
-        return [tensor((*token_dims(type), *shape), type.element) for shape in Linear(operation).features]
+        element = self._element(operation, type)
+        return [tensor((*token_dims(type), *shape), element) for shape in Linear(operation).features]
+
+    @staticmethod
+    def _element(operation: Operation, operand: TensorType) -> Expr | Type:
+        """The element of what it gives: that of its operand, unless the text gives one result another."""
+        written = operation.results[0].type if len(operation.results) == 1 else None
+        return written.element if isinstance(written, TensorType) and not written.is_index else operand.element
+
+    def states_types(self, operation: Operation) -> bool:
+        operand = operation.operands[0].type
+        return isinstance(operand, TensorType) and self._element(operation, operand) is not operand.element
 
     def verify(self, operation: Operation, report: Report) -> None:
         if "tied" in operation.properties and (len(operation.results) != 1 or "bias" in operation.properties):

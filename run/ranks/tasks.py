@@ -141,6 +141,7 @@ class Tasks:
             mask,
             self._own(step, _alone(x.axes, y), rank),
             self.ranks.numbers.width(result),
+            self.ranks.numbers.width(task.operands[0]),
             step.causal,
             step.window,
             self.ranks.mesh.first(rank, y.unreduced),
@@ -186,6 +187,7 @@ class Tasks:
             operands = self.ranks.operands(task, rank, self.model.values.context)
             call = Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes)
             call.causal, call.window = step.causal, step.window
+            call.weight_width = self.ranks.numbers.width(task.results[0])  # of the operand, whatever dY is
             return semantics.gradient(call)
 
         return results, expected
