@@ -67,16 +67,13 @@ def test_it_trains(name: str) -> None:
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("name", sorted(ONE_OF_A_FAMILY.values()))
 def test_it_runs_on_ranks(name: str, training: bool) -> None:
-    """Each value of each rank is the model's, each byte and matrix product as stated.
-
-    Inference is of two ranks where they share heads evenly, training of one.
-    """
+    """Each value of each rank is the model's, each byte and matrix product as stated; two ranks where they share heads evenly."""
     from bpir.run.check import check
 
     numbers = symbol_table(model(name)).bindings
     even = all(numbers[size] % 2 == 0 for size in ("h", "F", "H")) and numbers.get("g", 2) % 2 == 0
     what = "training" if training else "inference"
-    module = run(model(name), f"distribute-{what}{{tensor={2 if even and not training else 1}}}")
+    module = run(model(name), f"distribute-{what}{{tensor={2 if even else 1}}}")
     outcomes = check(model(name), module, {"L": 2} if "L" in numbers else {})
     assert [against.message for outcome in outcomes for against in outcome.against] == []
 

@@ -6,7 +6,7 @@ The placement names axes of the model, so the rule reads the block with the size
 from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
 from bpir.ir.expression import Expr, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.partial_sums import PartialSums
@@ -37,7 +37,10 @@ class Layout:
         found: dict[str, None] = {}
         for operation, twin in zip(ours.operations, theirs.operations, strict=True):
             self._named.update(zip(operation.results, twin.results, strict=True))
-            names = [name for v in twin.results if isinstance(v.type, TensorType) for name in map(symbol_name, v.type.dims) if name]
+            dims = [dim for v in twin.results if isinstance(v.type, TensorType) for dim in v.type.dims]
+            if isinstance(twin.declaration, ModelOperation):
+                dims += twin.declaration.own_dims(settings_of(twin)).values()  # the rows of a table, which no result has
+            names = [name for name in map(symbol_name, dims) if name]
             found.update(dict.fromkeys(name for name in names if name in placed.axes))
             if isinstance(twin.declaration, ModelOperation):
                 typing = typing_of(twin, Placed(placed.axes))
