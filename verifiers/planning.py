@@ -226,6 +226,8 @@ class BlockCheck:
         self.weights: dict[dist.Task, str] = {}
         self._readers: dict[str, list[dist.Task]] = {}
         self._parts: dict[str, str] = {}  # the part of a training step of each planned task
+        self._place: dict[dist.Task, int] = {}
+        self._users: dict[Value, list[dist.Task]] = {}
         self._reading: dict[Value, set[str]] = {}  # the plan tasks that read each value
         self.found: set[Buffer] = set()
         self.workspace = ""
@@ -405,19 +407,24 @@ class BlockCheck:
         """The tasks that read a state before this one writes to it; what reads it as it was, but later, is refused."""
         if not task.writes_state:
             return []
-        states = task.states
         found = []
-        later = False
-        for other in self.block.tasks:
-            later = later or other is task
-            if other is task or not any(value in states for value in other.operation.operands):
-                continue
-            if later:
+        users = {other for value in task.states for other in self._uses_of(value) if other is not task}
+        for other in sorted(users, key=self._place.__getitem__):
+            if self._place[other] > self._place[task]:
                 message = f"'{other.label}' reads a state as it was before '{task.label}', which has written to it by then"
                 self.findings.refuse("R8", other, message, note("written here", task.span))
             else:
                 found.append(other)
         return found
+
+    def _uses_of(self, value: Value) -> list[dist.Task]:
+        """The tasks that read a value, in order, once a use."""
+        if not self._place:
+            self._place = {task: index for index, task in enumerate(self.block.tasks)}
+            for task in self.block.tasks:
+                for operand in task.operands:
+                    self._users.setdefault(operand, []).append(task)
+        return self._users.get(value, [])
 
     def readers(self) -> dict[str, list[dist.Task]]:
         """The tasks that use each buffer of weights."""

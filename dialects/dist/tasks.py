@@ -153,7 +153,7 @@ class Task(OperationDeclaration):
     effects = Words()  # on a state, of a compute task
     unread = Flag()  # of a compute task
 
-    @property
+    @cached_property
     def layer(self) -> str:
         """The name without its phase."""
         return self.label.removesuffix("." + self.phase)
@@ -238,7 +238,7 @@ class Compute(Task):
     def kind_of_work(self) -> str:
         return self.kind
 
-    @property
+    @cached_property
     def rule(self) -> ModelOperation | None:
         declaration = DECLARATIONS.get("model." + self.kind)
         return declaration if isinstance(declaration, ModelOperation) else None
