@@ -34,6 +34,7 @@ def properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple
 
 DEFAULTS = {
     "communication": "all_reduce", "recompute": "none", "convention": "standard", "pipeline": "1",
+    "causal": "dense", "head": "last",
     **dict.fromkeys(("all_gather_redo", "fused_activation", "optimizer_sharding"), "false"),
 }  # fmt: skip
 
@@ -45,9 +46,9 @@ def inputs_of(module: Operation, facts: Facts, *without: str, assumed: tuple[Rel
     for operation in top_level(module):
         if operation.name in without:
             continue
-        if operation.name == "bind.strategy":
+        if operation.name in ("bind.strategy", "bind.workload"):
             fields = {k: v for k, v in fields_of(operation).items() if field_text(v) != DEFAULTS.get(k)}
-            found[operation.name, symbol_of(operation), frozenset(fields.items())] += 1
+            found[operation.name, symbol_of(operation), operation.properties.get("kind"), frozenset(fields.items())] += 1
         elif operation.name.partition(".")[0] == "bind":
             found[operation.name, properties(operation, facts, "links"), unordered(operation.properties.get("links"))] += 1
     names, numbers = frozenset(table.names), tuple(sorted(table.bindings.items()))
