@@ -197,9 +197,11 @@ class Facts:
         difference = self._simplified(difference)
         by_bounds = dict.fromkeys((difference, _if_possible(by_floors, difference)))
         by_refutation = dict.fromkeys((_without_excess(difference), difference))
-        return any(_shows(partial(is_nonnegative, self._system, form, strict)) for form in by_bounds) or any(
-            _shows(partial(is_nonnegative_by_refutation, self._system, form, strict)) for form in by_refutation
-        )
+        with limited(_PROOF // 2):  # so that one order that is not decided leaves steps for the others
+            if any(_shows(partial(is_nonnegative, self._system, form, strict)) for form in by_bounds):
+                return True
+        with limited(_PROOF // 2):
+            return any(_shows(partial(is_nonnegative_by_refutation, self._system, form, strict)) for form in by_refutation)
 
     def _is_multiple(self, a: Expr, relation: Relation) -> bool:
         """Whether the value is an integral multiple of a quotient whose dividend is a sum: `(12 + e)*(F*H + F)/D` where `D | F*H + F`."""
