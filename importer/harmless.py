@@ -6,7 +6,7 @@ HARMLESS: dict[str, str] = {
     "what the file is, and who wrote it": (
         "architectures model_type transformers_version auto_map name_or_path custom_pipelines task_specific_params license "
         "torchscript use_bfloat16 tf_legacy_loss return_dict base_model_tp_plan base_model_pp_plan unsloth_version "
-        "unsloth_fixed model_name transformers.js_config adapter_config"
+        "unsloth_fixed model_name transformers.js_config is_llama_config adapter_config"
     ),
     "special tokens": (
         "bos_token_id eos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class prefix "

@@ -95,6 +95,124 @@ def test_a_static_fp8_checkpoint_of_qwen3_32b() -> None:
     assert collect(plan).memory["weights"].integer == row["parameters"] - whole + 2 * whole == 34_318_624_768
 
 
+PUBLISHED = [
+    (
+        7721324544,
+        {
+            "architectures": ["QWenLMHeadModel"],
+            "model_type": "qwen",
+            "hidden_size": 4096,
+            "intermediate_size": 22016,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "kv_channels": 128,
+            "vocab_size": 151936,
+            "no_bias": True,
+            "tie_word_embeddings": False,
+            "rotary_pct": 1.0,
+            "rotary_emb_base": 10000,
+            "seq_length": 8192,
+            "bf16": False,
+        },
+    ),
+    (
+        6243584000,
+        {
+            "architectures": ["ChatGLMModel"],
+            "model_type": "chatglm",
+            "add_bias_linear": False,
+            "add_qkv_bias": True,
+            "ffn_hidden_size": 13696,
+            "hidden_size": 4096,
+            "kv_channels": 128,
+            "multi_query_attention": True,
+            "multi_query_group_num": 2,
+            "num_attention_heads": 32,
+            "num_layers": 28,
+            "padded_vocab_size": 65024,
+            "rmsnorm": True,
+            "post_layer_norm": True,
+        },
+    ),
+    (
+        2724880896,
+        {
+            "architectures": ["MiniCPMForCausalLM"],
+            "model_type": "minicpm",
+            "hidden_size": 2304,
+            "intermediate_size": 5760,
+            "num_hidden_layers": 40,
+            "num_attention_heads": 36,
+            "num_key_value_heads": 36,
+            "vocab_size": 122753,
+            "scale_emb": 12,
+            "dim_model_base": 256,
+            "scale_depth": 1.4,
+        },
+    ),
+    (
+        7737708544,
+        {
+            "architectures": ["InternLM2ForCausalLM"],
+            "model_type": "internlm2",
+            "bias": False,
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "vocab_size": 92544,
+            "tie_word_embeddings": False,
+        },
+    ),
+    (
+        7505973248,
+        {
+            "architectures": ["BaichuanForCausalLM"],
+            "model_type": "baichuan",
+            "hidden_size": 4096,
+            "intermediate_size": 11008,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "vocab_size": 125696,
+            "max_position_embeddings": 4096,
+            "z_loss_weight": 0,
+            "tie_word_embeddings": False,
+        },
+    ),
+    (
+        13896668160,
+        {
+            "architectures": ["BaichuanForCausalLM"],
+            "model_type": "baichuan",
+            "hidden_size": 5120,
+            "intermediate_size": 13696,
+            "num_hidden_layers": 40,
+            "num_attention_heads": 40,
+            "vocab_size": 125696,
+            "model_max_length": 4096,
+            "tie_word_embeddings": False,
+        },
+    ),
+]
+"""Checkpoints whose code is beside them: Qwen-7B, ChatGLM3-6B, MiniCPM-2B, InternLM2-7B, Baichuan2-7B and 13B, with the elements of
+their safetensors files."""
+
+
+@pytest.mark.parametrize(("elements", "config"), PUBLISHED, ids=[config["architectures"][0] for _, config in PUBLISHED])
+def test_families_whose_code_is_elsewhere(elements: int, config: dict[str, Any]) -> None:
+    whole = collect(imported(config)).network
+    assert whole is not None
+    assert whole.total.integer == elements
+
+
+def test_baichuan_says_by_its_positions_whether_they_are_rotary() -> None:
+    """7B has rotary positions, and says how many; 13B has ALiBi."""
+    seven, thirteen = (import_model(Source("config.json", json.dumps(config))).text for _, config in PUBLISHED[-2:])
+    assert ("model.rope" in seven, "ALiBi" in seven) == (True, False)
+    assert ("model.rope" in thirteen, "ALiBi" in thirteen) == (False, True)
+
+
 CONFIGS = sorted((ROOT / "examples" / "configs").glob("*.json"))
 
 

@@ -28,8 +28,17 @@ def activation(name: str, default: str, also: tuple[str, ...] = (), null: Any = 
     return Field(name, "word", ACTIVATIONS[default], null, also, ACTIVATIONS)
 
 
+def head_size(default: Any = PER_HEAD, null: Any = PER_HEAD) -> Field:
+    """The size of a head where the configuration may give it."""
+    return size("head_dim", default, null)
+
+
+HEAD_DIM = head_size()
+"""As most classes of transformers have it."""
+
+
 def sizes(
-    width: int, depth: int, heads: int, feed_forward: int, vocabulary: int, kv_heads: Any = AS_HEADS, head: Property = PER_HEAD
+    width: int, depth: int, heads: int, feed_forward: int, vocabulary: int, kv_heads: Any = AS_HEADS, head: Property = HEAD_DIM
 ) -> dict[str, Property]:
     """The sizes under their usual names, with the defaults of a class. KV heads: absent is the default, null is as many as heads."""
     return {
@@ -46,11 +55,6 @@ def sizes(
 def tied(default: bool) -> Field:
     """Whether the head is the embedding's table."""
     return flag("tie_word_embeddings", default)
-
-
-def head_size(default: Any = PER_HEAD, null: Any = PER_HEAD) -> Field:
-    """The size of a head where the configuration may give it."""
-    return size("head_dim", default, null)
 
 
 def part_of_head(default: float, *names: str) -> Rule:

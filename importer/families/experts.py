@@ -28,7 +28,7 @@ MIXTRAL = LLAMA.like(
     "mixtral",
     ("MixtralForCausalLM",),
     "Jiang et al. 2024",
-    **sizes(4096, 32, 32, 14336, 32000, kv_heads=8, head=head_size()),
+    **sizes(4096, 32, 32, 14336, 32000, kv_heads=8),
     **_NO_BIAS,
     **_experts(8, 2, "num_local_experts", "intermediate_size", 14336),
     window=window(0),
@@ -39,7 +39,7 @@ QWEN3_MOE = QWEN3.like(
     "qwen3_moe",
     ("Qwen3MoeForCausalLM",),
     "Yang et al. 2025",
-    **sizes(2048, 24, 32, 6144, 151936, kv_heads=4, head=head_size()),
+    **sizes(2048, 24, 32, 6144, 151936, kv_heads=4),
     **_experts(128, 8, wide=768),
     layers=routed("decoder_sparse_step", sparse_step, listed(all_or_none(True), "all layers alike")),
 ).with_fields(
@@ -53,7 +53,7 @@ QWEN3_VL_MOE = QWEN3_MOE.like(
     "qwen3_vl_moe_text",
     ("Qwen3VLMoeTextModel",),
     "Bai et al. 2025",
-    **sizes(2048, 24, 16, 5632, 151936, kv_heads=16, head=head_size()),
+    **sizes(2048, 24, 16, 5632, 151936, kv_heads=16),
     **_experts(60, 4, wide=1408),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpir.importer.families.common import ELEMENT, activation, head_size, part_of_head, sizes, tied, window
 from bpir.importer.family import Family
-from bpir.importer.fields import PER_HEAD, WHOLE_HEAD, dropout, flag, scaled
+from bpir.importer.fields import WHOLE_HEAD, dropout, flag, scaled
 from bpir.importer.layers import alike, all_or_none, every, listed, some_without_rotary
 
 LLAMA = Family(
@@ -12,7 +12,7 @@ LLAMA = Family(
     ("LlamaForCausalLM",),
     "Touvron et al. 2023, Dubey et al. 2024",
     {
-        **sizes(4096, 32, 32, 11008, 32000, head=head_size()),
+        **sizes(4096, 32, 32, 11008, 32000),
         "layers": alike(),
         "rotary": WHOLE_HEAD,
         "activation": activation("hidden_act", "silu"),
@@ -32,7 +32,7 @@ MISTRAL = LLAMA.like(
     "mistral",
     ("MistralForCausalLM",),
     "Jiang et al. 2023",
-    **sizes(4096, 32, 32, 14336, 32000, kv_heads=8, head=head_size()),
+    **sizes(4096, 32, 32, 14336, 32000, kv_heads=8),
     **_NO_BIAS,
     window=window(4096),
     layers=alike(window=True),
@@ -74,7 +74,6 @@ GRANITE = LLAMA.like(
     "granite",
     ("GraniteForCausalLM",),
     "Granite team 2024",
-    head_size=PER_HEAD,
     embedding_scale=scaled("embedding_multiplier", False),
     residual_scale=scaled("residual_multiplier", False),
     logit_scale=scaled("logits_scaling", False),
@@ -130,7 +129,7 @@ HUNYUAN = LLAMA.like(
     "hunyuan_v1_dense",
     ("HunYuanDenseV1ForCausalLM",),
     "Tencent 2025",
-    **sizes(4096, 32, 32, 11008, 290943, head=head_size()),
+    **sizes(4096, 32, 32, 11008, 290943),
     query_key_norm="head",
     mlp_bias=False,
 ).with_fields("eod_token_id", "use_qk_norm", "use_cla", "cla_share_factor", "im_start_id", "im_end_id", "text_start_id", "text_end_id")
@@ -147,7 +146,7 @@ ARCEE = LLAMA.like(
     "arcee",
     ("ArceeForCausalLM",),
     "Arcee AI 2025",
-    **sizes(2560, 32, 32, 18432, 32000, head=head_size()),
+    **sizes(2560, 32, 32, 18432, 32000),
     activation=activation("hidden_act", "relu2"),
     gated=False,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bpir.importer.families.common import head_size, part_of_head, sizes, tied, window
+from bpir.importer.families.common import part_of_head, sizes, tied, window
 from bpir.importer.families.llama import LLAMA
-from bpir.importer.fields import Rule, dropout, flag, scaled
+from bpir.importer.fields import PER_HEAD, Rule, dropout, flag, scaled
 from bpir.importer.layers import every, listed
 
 COHERE = LLAMA.like(
@@ -27,6 +27,7 @@ COHERE2 = COHERE.like(
     "cohere2",
     ("Cohere2ForCausalLM",),
     "Cohere 2025",
+    head_size=PER_HEAD,  # whatever 'head_dim' says: Cohere2Config computes it
     window=window(4096),
     layers=listed(every(4, "sliding_window_pattern"), "sliding_window_pattern", rotary_only_local=True),
     query_key_norm="none",
@@ -77,7 +78,7 @@ EXAONE4 = LLAMA.like(
     "exaone4",
     ("Exaone4ForCausalLM",),
     "LG AI Research 2025",
-    **sizes(4096, 32, 32, 16384, 102400, head=head_size()),
+    **sizes(4096, 32, 32, 16384, 102400),
     window=window(4096),
     layers=listed(every(4, "sliding_window_pattern"), "sliding_window_pattern", rotary_only_local=True),
     order="between",
@@ -91,7 +92,7 @@ STABLELM = LLAMA.like(
     "stablelm",
     ("StableLmForCausalLM", "StableLMEpochForCausalLM"),
     "Bellagente et al. 2024",
-    **sizes(2560, 32, 32, 6912, 50304),
+    **sizes(2560, 32, 32, 6912, 50304, head=PER_HEAD),
     norm="layer_norm",
     rotary=part_of_head(0.25, "rope_pct"),
     order=Rule(

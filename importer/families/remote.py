@@ -6,7 +6,7 @@ from typing import Any
 
 from bpir.importer.families.common import activation, head_size, sizes, tied
 from bpir.importer.families.llama import LLAMA
-from bpir.importer.fields import AS_HEADS, Derived, Rule, Values, dropout, flag, layers, scaled, size
+from bpir.importer.fields import AS_HEADS, PER_HEAD, Derived, Rule, Values, dropout, flag, layers, scaled, size
 from bpir.importer.reading import Reading
 
 _NO_BIAS = {"qkv_bias": False, "output_bias": False, "mlp_bias": False}
@@ -15,7 +15,7 @@ INTERNLM2 = LLAMA.like(
     "internlm2",
     ("InternLM2ForCausalLM",),
     "Cai et al. 2024",
-    **sizes(4096, 32, 32, 11008, 103168),
+    **sizes(4096, 32, 32, 11008, 103168, head=PER_HEAD),
     qkv_bias=flag("bias", True),
     output_bias=flag("bias", True),
     mlp_bias=False,
@@ -26,7 +26,7 @@ INTERNLM3 = LLAMA.like(
     "internlm3",
     ("InternLM3ForCausalLM",),
     "InternLM team 2025",
-    **sizes(4096, 32, 32, 11008, 128512, head=head_size()),
+    **sizes(4096, 32, 32, 11008, 128512),
     qkv_bias=flag("qkv_bias", False),
     output_bias=flag("bias", False),
     mlp_bias=flag("bias", False),
@@ -48,7 +48,7 @@ MINICPM = LLAMA.like(
     "minicpm",
     ("MiniCPMForCausalLM",),
     "Hu et al. 2024",
-    **sizes(4096, 32, 32, 11008, 32000),
+    **sizes(4096, 32, 32, 11008, 32000, head=PER_HEAD),
     embedding_scale=scaled("scale_emb", False),
     residual_scale=scaled("scale_depth", False),
     logit_scale=scaled("dim_model_base", False),
@@ -65,7 +65,7 @@ BAICHUAN = LLAMA.like(
     "baichuan",
     ("BaichuanForCausalLM", "BaiChuanForCausalLM"),
     "Yang et al. 2023",
-    **{**sizes(4096, 32, 32, 11008, 125696), "kv_heads": AS_HEADS},
+    **{**sizes(4096, 32, 32, 11008, 125696, head=PER_HEAD), "kv_heads": AS_HEADS},
     # two programs share the name: that of 7B has rotary positions and says how many, that of 13B has ALiBi
     rotary=Rule("max_position_embeddings", lambda reading, values: values["head_size"] if _has_positions(reading) else 0),
     alibi=Rule("max_position_embeddings is absent", lambda reading, values: not _has_positions(reading)),
