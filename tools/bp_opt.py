@@ -28,7 +28,7 @@ OPTIONS = [
     VERIFY_DIAGNOSTICS,
     SPLIT_INPUT_FILE,
     Option("allow-unregistered-dialect", help="accept operations of unknown dialects"),
-    Option("format", help="print the canonical text with the comments where they are; runs no pass"),
+    Option("format", help="print the canonical text, comments in place; runs no pass"),
     Option("print-op-generic", "mlir-print-op-generic", help="print MLIR's generic form"),
     Option("print-locations", "mlir-print-debuginfo", help="print where each operation came from"),
     Option("print-ir-before", "mlir-print-ir-before", value="NAME", help="show the module before a pass (on stderr)"),
