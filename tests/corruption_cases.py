@@ -45,6 +45,43 @@ module @parallel {
 """
 
 
+NETWORK = "network"
+"""A whole model: a block again and again, two in turns, and one at the end."""
+WHOLE = """\
+module @network {
+  bp.symbols B, S, c, H, F, V, h, d, t, L where t | h, t | F, t | V, t | H
+  bind.workload @serve inference {phase = decode, context = c}
+  bind.strategy @tp {tensor = t}
+  bind.deployment @node {devices = t}
+  bind.target @queues queue {abi = 1, alignment = 64} implements {matrix_multiply = "mm", normalization = "n", elementwise = "e",
+                                                                  attention = "a", kv_cache = "kv", all_reduce = "ar"}
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %q, %k, %v = model.linear "attention.qkv" %x : [h x d], [h x d], [h x d]
+    %o = model.attention "attention.core" %q, %k, %v context c
+    %y = model.linear "attention.output_projection" %o : [H]
+    %r = model.add "attention.residual" %y, %x
+    model.return %r
+  }
+  model.block @mlp(%x: !bp.tensor<B x S x H, bf16>) {
+    %n = model.rms_norm "mlp.norm" %x
+    %u = model.linear "mlp.expand" %n : [F]
+    %w = model.linear "mlp.contract" %u : [H]
+    model.return %w
+  }
+  model.block @head(%x: !bp.tensor<B x S x H, bf16>) {
+    %y = model.linear "head.logits" %x : [V]
+    model.return %y
+  }
+  model.network @whole(%x: !bp.tensor<B x S x H, bf16>) {
+    %a = model.repeat L @layer %x
+    %b = model.repeat 3 [@layer, @mlp] %a
+    %z = model.call @head %b
+    model.return %z
+  }
+}
+"""
+
+
 @attrs.frozen
 class Case:
     """A valid target with the source that it is judged against; one of the two is corrupted."""
@@ -70,8 +107,8 @@ def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
         source = read((DATA / "cases" / f"{name}.bpir").read_text(encoding="latin-1"), f"{name}.bpir")
     elif name == WRITTEN:
         source = read(PLAN, f"{name}.bpir")
-    elif name == PARALLEL and len(passes) == 1:
-        source = read(BLOCK, f"{name}.bpir")
+    elif name in (PARALLEL, NETWORK) and len(passes) == 1:
+        source = read(BLOCK if name == PARALLEL else WHOLE, f"{name}.bpir")
     elif len(passes) == 1:
         text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
         source = read(text.replace(", t | H", "") if name.endswith(UNDECLARED) else text, f"{name}.bpir")
@@ -148,4 +185,8 @@ def cases() -> list[Case]:
         found += [Case(f"{PARALLEL} {options}", PARALLEL, passes) for passes in ((first,), (first, f"plan-{kind}"))]
     found.append(Case(f"{PARALLEL} {OF_PARALLEL[0][1]}", PARALLEL, (f"distribute-inference{{{OF_PARALLEL[0][1]}}}",), "source"))
     found += [Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES]
+    for kind in ("inference", "training"):
+        passes = (f"distribute-{kind}", f"plan-{kind}", *(("bind-queue",) if kind == "inference" else ()))
+        found += [Case(f"{NETWORK} {kind}", NETWORK, passes[:count]) for count in range(1, len(passes) + 1)]
+    found.append(Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source"))
     return found

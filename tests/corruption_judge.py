@@ -26,6 +26,7 @@ from typing import Any
 
 import attrs
 from corruption_inputs import inputs_of, properties, reduced, unordered
+from corruption_network import network_form
 from corruption_plans import Plan, ancestors
 from raw import expr_of, is_command, names_of, number_of, reference_of, symbol_of, text_of
 from support import run
@@ -34,7 +35,7 @@ from bpir.dialects.bp import ExprAttr, TensorType, rewrite_attribute, symbol_tab
 from bpir.dialects.dist.placement import Placement
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
-from bpir.ir.expression import ZERO, constant, symbol
+from bpir.ir.expression import ONE, ZERO, ceildiv, constant, symbol
 from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers import boundary
@@ -122,6 +123,8 @@ def equivalent(
     """
     facts = symbol_table(valid).facts
     level = level_of(valid)
+    if network_form(valid, facts) != network_form(corrupted, facts):
+        return False
     if level == "plan":
         return Plan(valid, facts).same(Plan(corrupted, facts), source)
     if level == "concrete":
@@ -226,6 +229,7 @@ def _bound(module: Operation, facts: Facts) -> Any:
             places = ("size", "offset", "cycle") if operation.name in ("concrete.buffer", "slot.issue") else ()
             lists_said = tuple(unordered(operation.properties.get(name)) for name in lists)
             places += ("sym_name",) if operation.name == "queue.queue" else ()
+            places += ("times",) if operation.name in ("concrete.buffer", "concrete.section") else ()  # in the form of the network
             needed = before.get(symbol_of(operation)) if is_command(operation) else None
             said[operation.name, properties(operation, facts, "after", *lists, *places), lists_said, needed] += 1
     return inputs_of(module, facts), said
@@ -244,14 +248,16 @@ def _laid_out(valid: Operation, other: Operation, facts: Facts) -> bool:
             aligned = facts.divides(constant(number_of(buffer, "alignment")), offset).proved
             if not (large and aligned and facts.at_least(offset, end).proved):
                 return False
-            end = offset + size
+            stride = ceildiv(size, number_of(buffer, "alignment")) * number_of(buffer, "alignment")
+            times = expr_of(buffer, "times") if "times" in buffer.properties else ONE
+            end = offset + (times - 1) * stride + size
     return True
 
 
 def _in_order(module: Operation) -> bool:
     """Whether commands stand behind those that they need, and queues and cycles follow the order of the commands."""
     place = {symbol_of(o): i for i, o in enumerate(o for o in top_level(module) if is_command(o))}
-    for operation in top_level(module):
+    for operation in (o for o in top_level(module) if not o.name.endswith(".section")):
         here = place.get(symbol_of(operation), len(place))
         issued = [place[name] for name in names_of(operation, "issue")]
         if any(place[name] >= here for name in names_of(operation, "after")) or issued != sorted(issued):

@@ -9,6 +9,7 @@ from corruption_concrete import concrete
 from corruption_dist import distributed, operands
 from corruption_general import GENERAL
 from corruption_model import others
+from corruption_network import networks, sections
 from corruption_placement import caches, meshes, placements, sums
 from corruption_plan import planned
 
@@ -22,10 +23,10 @@ from bpir.ir.relations import Relation
 from bpir.verifiers.levels import level_of
 
 OF_LEVEL = {
-    "model": (operands, others),
-    "dist": (operands, distributed, placements, sums, caches),
-    "plan": (planned, meshes),
-    "concrete": (concrete,),
+    "model": (operands, others, networks),
+    "dist": (operands, distributed, placements, sums, caches, networks),
+    "plan": (planned, meshes, sections),
+    "concrete": (concrete, sections),
 }
 
 

@@ -6,9 +6,10 @@ from functools import cache
 
 import pytest
 from corruption import sampled
-from corruption_cases import CACHE, PARALLEL, Case, cases
+from corruption_cases import CACHE, NETWORK, PARALLEL, Case, cases
 from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, judge
 from corruption_levels import corruptions
+from corruption_network import networks, sections
 from corruption_placement import caches, meshes, placements, sums
 from corruption_report import Outcome, alone, run_case
 
@@ -97,3 +98,20 @@ def test_a_smaller_workspace_is_judged_by_what_is_in_use() -> None:
         workspace.properties["size"] = ExprAttr(size)
         outcomes.append((equivalent(valid, smaller, source=source), judge(source, valid, smaller).outcome))
     assert outcomes == [(True, EQUIVALENT), (False, REFUSED), (False, REFUSED)]
+
+
+OF_NETWORK = [case for case in cases() if case.example == NETWORK]
+
+
+@pytest.mark.parametrize("case", OF_NETWORK, ids=lambda c: f"{c.name} {len(c.options)} {c.side}")
+def test_what_a_network_runs_and_how_often(case: Case) -> None:
+    """A changed, dropped or added number of repetitions is refused at every boundary, whatever else agrees with it."""
+    source, target = case.modules()
+    valid = target if case.side == "target" else source
+    found = sampled((c for maker in (networks, sections) for c in maker(list(valid.walk()))), 3)
+    outcomes = [(c.kind, c.where, judge(source, target, c.apply(valid), case.side)) for c in found]
+    wrong = [f"{kind}: {where} {v.outcome} {v.first}" for kind, where, v in outcomes if v.outcome in (WRONG, UNKNOWN)]
+    assert not wrong, "\n".join(wrong)
+    assert len({kind for kind, _, _ in outcomes}) > 8
+    repeated = [v.outcome for kind, _, v in outcomes if "times" in kind or kind.startswith("repetitions")]
+    assert len(repeated) > 3 and REFUSED in repeated
