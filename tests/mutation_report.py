@@ -72,6 +72,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),
         "verifiers/planning.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),
+        "verifiers/plan_block.py": ("gate_planning", "diagnostic_coverage", "gate_training", "gate_gaps", "corruption"),
         "verifiers/properties.py": ("wrong_counts", "diagnostic_coverage", "wrong_kinds", "plan_structure"),
         "verifiers/rulebooks.py": ("rule_labels",),
         "verifiers/rules.py": (

@@ -114,8 +114,8 @@ EXCEPTIONS = {
         "an option of the command line",
         "test_changed_texts.py::test_calculon_has_no_repeated_product_with_v",
     ),
-    "verifiers/planning.py: the size of @... (the workspace)": _CHANGED,
-    "verifiers/planning.py: ... has no buffer: ... bytes are needed": _CHANGED,
+    "verifiers/plan_block.py: the size of @... (the workspace)": _CHANGED,
+    "verifiers/plan_block.py: ... has no buffer: ... bytes are needed": _CHANGED,
     "verifiers/planning.py: the size of the mesh axis '...'": _CHANGED,
     "verifiers/training_block.py: '...' is marked unread, and backward reads it": _CHANGED,
     "verifiers/training_block.py: '...' is repeated, and backward reads nothing of it: mark the task 'unread'": _CHANGED,
@@ -123,7 +123,7 @@ EXCEPTIONS = {
     "verifiers/training_weights.py: '...' does not give every rank the sum: expected ...": _CHANGED,
     "verifiers/training_weights.py: the gradients of the weights of '...' are complete on every rank": _CHANGED,
     "verifiers/training_weights.py: the optimizer of '...' reads a partial sum, which no task reduces": _CHANGED,
-    "verifiers/planning.py: '...' reads a state as it was before '...', which has written to it by then": (
+    "verifiers/plan_block.py: '...' reads a state as it was before '...', which has written to it by then": (
         "a source that no pass plans",
         "test_gate_planning.py::test_r8_what_reads_a_cache_that_was_written_by_then_is_refused",
     ),

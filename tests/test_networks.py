@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from support import read, report, run
+from support import ROOT, read, report, run
 
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import called, calls, networks, times_of
@@ -11,6 +13,7 @@ from bpir.ir.expression import constant, symbol, total
 from bpir.ir.operation import types_of
 from bpir.ir.printer import print_module
 from bpir.tools.report import summed
+from bpir.tools.report_dot import render_dot
 from bpir.verifiers.module import verify
 
 BLOCKS = """
@@ -106,3 +109,28 @@ def test_a_repeated_block_keeps_its_own_of_what_backward_reads() -> None:
     for name, field in (("weights", "weight"), ("weight_gradients", "weight_gradient"), ("optimizer", "optimizer")):
         assert whole[name] is total(times[block] * getattr(row, field) for block, rows in facts.items() for row in rows)
     assert whole["activation_stored"] is total(times[block] * kept for block, kept in stored.items())
+
+
+INFERENCE = "distribute-inference{phase=prefill context=S}"
+
+
+def test_pictures_frame_sections_with_how_often_they_run() -> None:
+    frame, follows = (
+        re.compile(r'subgraph cluster_s\d+ \{\n +label="(.*?)"'),
+        re.compile(r"^  t(\d+) -> t(\d+) \[penwidth=2.5", re.MULTILINE),
+    )
+    step = run(read(GPT), INFERENCE)
+    plan = run(step, "plan-inference")
+    for module in (step, plan):
+        picture = render_dot(module)
+        assert frame.findall(picture) == ["layer, L times", "head"]
+        assert len(follows.findall(picture)) == 1
+        assert picture.count("fillcolor=") >= sum(len(block.tasks) for block in DistributedTaskIR(step).blocks)
+    bound = read((ROOT / "lit_tests/concrete/network.bpir").read_text())
+    queued = render_dot(run(bound, "distribute-inference", "plan-inference", "bind-queue"))
+    assert frame.findall(queued) == []
+    assert re.findall(r'penwidth=2.5, label="(.*?)"', queued) == ["last"]
+    training = render_dot(run(read(GPT), "distribute-training", "plan-training"))
+    assert [name.partition(",")[0] for name in frame.findall(training)][:3] == ["layer.forward", "head.forward", "head.backward"]
+    one = read(GPT[: GPT.index("model.block @head")])
+    assert "penwidth=2.5" not in render_dot(run(one, INFERENCE))

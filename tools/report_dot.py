@@ -1,19 +1,22 @@
 """A module as a picture (Graphviz): tasks, their dependencies, and, where it is bound to queues, the queues.
 
-The shape says what a task is, the colour its phase; a queue is a column, in which grey arrows follow the issue order.
+The shape says what a task is, the colour its phase; a queue is a column, in which grey arrows follow the issue order. The tasks of a
+section, or of a block among several, are in a frame that says how often they run; thick arrows lead from one frame to those after it.
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import attrs
 
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
+from bpir.dialects.network import callees, calls, networks
 from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of, place_of
 
@@ -52,6 +55,20 @@ class Node:
     after: tuple[str, ...]
 
 
+@attrs.frozen
+class Frame:
+    """The tasks of a section of a plan, or of a block."""
+
+    name: str
+    times: Expr
+    nodes: range  # their places among all
+    after: tuple[str, ...]  # frames
+
+    @property
+    def label(self) -> str:
+        return self.name if self.times == ONE else f"{self.name}, {self.times} times"
+
+
 def render_dot(module: Operation) -> str:
     """The module in Graphviz's language.
 
@@ -60,11 +77,13 @@ def render_dot(module: Operation) -> str:
     """
     nodes = _nodes(module)
     numbers = {node.name: f"t{index}" for index, node in enumerate(nodes)}
+    frames = _frames(module)
     lines = [
         f"digraph {_quoted(ModuleIR(module).title or 'module')} {{",
         '  graph [rankdir=TB, newrank=true, nodesep=0.25, ranksep=0.3, fontname="Helvetica", splines=true];',
         '  node [fontname="Helvetica", fontsize=11, margin="0.12,0.05"];',
         '  edge [arrowsize=0.7, color="#333333"];',
+        *(["  compound=true;"] if frames else []),
     ]
     queues = _queues(module)
     drawn: set[str] = set()
@@ -73,6 +92,12 @@ def render_dot(module: Operation) -> str:
         lines += [f"    {_drawn(node, numbers)}" for node in nodes if node.name in issued]
         lines += ["  }"]
         drawn.update(issued)
+    if not queues:
+        for index, frame in enumerate(frames):
+            lines += [f"  subgraph cluster_s{index} {{", f"    label={_quoted(frame.label)}; color=grey40; style=rounded;"]
+            lines += [f"    {_drawn(nodes[place], numbers)}" for place in frame.nodes if nodes[place].name not in drawn]
+            lines += ["  }"]
+            drawn.update(nodes[place].name for place in frame.nodes)
     lines += [f"  {_drawn(node, numbers)}" for node in nodes if node.name not in drawn]
     for node in nodes:
         lines += [f"  {numbers[name]} -> {numbers[node.name]};" for name in node.after if name in numbers]
@@ -81,6 +106,7 @@ def render_dot(module: Operation) -> str:
         for pair in pairwise(issued):
             if pair not in needed:
                 lines.append(f"  {numbers[pair[0]]} -> {numbers[pair[1]]} [style=dotted, color=grey60, arrowhead=open];")
+    lines += _between(frames, clusters=not queues)
     return "\n".join([*lines, *_legend(nodes), "}"]) + "\n"
 
 
@@ -98,6 +124,16 @@ def render_svg(module: Operation) -> str:
     except subprocess.CalledProcessError as failure:
         raise fail(f"Graphviz failed: {failure.stderr.decode('latin-1').strip()}") from None
     return done.stdout.decode("latin-1")
+
+
+def _between(frames: Sequence[Frame], *, clusters: bool) -> Iterator[str]:
+    """An arrow from the last task of each frame to the first one of each that is after it, which says its name where frames are not drawn."""
+    known = {frame.name: (index, frame) for index, frame in reversed(list(enumerate(frames)))}
+    for index, frame in enumerate(frames):
+        for number, before in (known[name] for name in frame.after if name in known):
+            if before.nodes and frame.nodes:
+                ends = f"ltail=cluster_s{number}, lhead=cluster_s{index}" if clusters else f"label={_quoted(frame.label)}, fontsize=9"
+                yield f"  t{before.nodes[-1]} -> t{frame.nodes[0]} [penwidth=2.5, {ends}];"
 
 
 def _drawn(node: Node, numbers: Mapping[str, str]) -> str:
@@ -133,7 +169,8 @@ def _quoted(text: str) -> str:
 def _nodes(module: Operation) -> list[Node]:
     level = level_of(module)
     if level == "dist":
-        return [node for block in DistributedTaskIR(module).blocks for node in _dist_nodes(block)]
+        blocks = DistributedTaskIR(module).blocks
+        return [node for block in blocks for node in _dist_nodes(block, block.symbol + "." if len(blocks) > 1 else "")]
     if level == "plan":
         return [Node(t.symbol, t.kind, t.phase, t.kind_of_work, t.after) for t in PortablePlanIR(module).tasks]
     if level == "concrete":
@@ -145,13 +182,42 @@ def _nodes(module: Operation) -> list[Node]:
     raise fail(f"a module {found} can't be drawn: expected dist, plan or concrete operations", place_of(module))
 
 
-def _dist_nodes(block: Block) -> Iterable[Node]:
+def _frames(module: Operation) -> list[Frame]:
+    """The sections of a plan, or the blocks of distributed tasks if there are several."""
+    from bpir.tools.networks import often
+
+    level = level_of(module)
+    if level != "dist":
+        sections = (PortablePlanIR if level == "plan" else ConcretePlanIR)(module).sections
+        return [Frame(s.symbol, s.times, s.extent, s.after) for s in sections]
+    blocks = DistributedTaskIR(module).blocks
+    if len(blocks) == 1:
+        return []
+    times, ends = often(module), list(accumulate(len(block.tasks) for block in blocks))
+    before = _blocks_before(module)
+    return [
+        Frame(b.symbol, times.get(b.symbol, ONE), range(end - len(b.tasks), end), before.get(b.symbol, ()))
+        for b, end in zip(blocks, ends, strict=True)
+    ]
+
+
+def _blocks_before(module: Operation) -> dict[str, tuple[str, ...]]:
+    """The blocks that a network calls right before each, by name."""
+    before: dict[str, tuple[str, ...]] = {}
+    for network in networks(module):
+        for one, other in pairwise(name for call in calls(network) for name in callees(call)):
+            if one != other and one not in before.get(other, ()):
+                before[other] = (*before.get(other, ()), one)
+    return before
+
+
+def _dist_nodes(block: Block, prefix: str) -> Iterable[Node]:
     from bpir.dialects.dist.tasks import Collective
 
     for task in block.tasks:
         kind = "collective" if isinstance(task, Collective) else "compute"
-        after = tuple(dict.fromkeys(other.label for other in task.needed))
-        yield Node(task.label, kind, task.phase, task.kind_of_work, after)
+        after = tuple(dict.fromkeys(prefix + other.label for other in task.needed))
+        yield Node(prefix + task.label, kind, task.phase, task.kind_of_work, after)
 
 
 def _queues(module: Operation) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ from bpir.dialects.dist.tasks import Task
 from bpir.dialects.plan import Buffer
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Value
-from bpir.verifiers.planning import BlockCheck
+from bpir.verifiers.plan_block import BlockCheck
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 
 
