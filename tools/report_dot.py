@@ -127,7 +127,7 @@ def render_svg(module: Operation) -> str:
 
 
 def _between(frames: Sequence[Frame], *, clusters: bool) -> Iterator[str]:
-    """An arrow from the last task of each frame to the first one of each that is after it, which says its name where frames are not drawn."""
+    """An arrow from the last task of each frame to the first one of each after it; it says the name of a frame that is not drawn."""
     known = {frame.name: (index, frame) for index, frame in reversed(list(enumerate(frames)))}
     for index, frame in enumerate(frames):
         for number, before in (known[name] for name in frame.after if name in known):
