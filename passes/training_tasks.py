@@ -28,6 +28,7 @@ class Tasks:
         self.again: dict[Flow, Value] = {}
         self.gradients: dict[Flow, list[Value]] = {}
         self.weight_gradients: dict[Layer, list[Value]] = {}
+        self.tied: dict[str, list[Layer]] = {}  # those with weight gradients, by the layer whose table they read
         self.gathered: dict[Value, Value] = {}  # the gradients that backward gathers, each once
         self.copied: set[Layer] = set()  # the collectives whose gradient another one has gathered
 
@@ -179,10 +180,11 @@ class Tasks:
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
             self.weight_gradients[layer] = results
+            self.tied.setdefault(layer.tied, []).append(layer)
 
     def _tied_to(self, layer: Layer) -> list[Layer]:
         """The layers of the block that read the table of a layer: its gradient is added to theirs, which backward has by then."""
-        return [other for other in self.weight_gradients if other.tied == layer.name]
+        return self.tied.get(layer.name, [])
 
     def _reduce_weight_gradients(self, layer: Layer) -> None:
         """One all-reduce of those gradients of a layer's weights of which each rank has a part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
@@ -29,6 +30,14 @@ class Weights:
         self.trace = trace
         self.findings = trace.findings
 
+    @cached_property
+    def _tied(self) -> dict[str, list[Operation]]:
+        """The operations that read the table of each layer, in order."""
+        found: dict[str, list[Operation]] = {}
+        for operation in self.trace.layers.values():
+            found.setdefault(tied_to(operation), []).append(operation)
+        return found
+
     def gradient(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `weight_gradient`."""
         rule = operation.declaration
@@ -39,7 +48,7 @@ class Weights:
         if view.weights is ZERO:
             self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
             return
-        tied = [o for o in self.trace.layers.values() if tied_to(o) == layer_of(operation)]
+        tied = self._tied.get(layer_of(operation), [])
         self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True), len(tied))
         more = task.operands[len(operation.results) + len(self.trace.needs.reads(operation, True)) :]
         for image, other in zip(more, reversed(tied), strict=False):
