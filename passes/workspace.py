@@ -132,12 +132,12 @@ def _taken_over(
 def _overwritable(task: Task, result: int) -> list[int]:
     """The operands that a result may be written over, as the operation declares: of the lane of the result, and no other lane's."""
     rule, operands = task.rule, task.operation.operands
-    if rule is None or not rule.in_place:
+    if rule is None or not task.overwritable:
         return list(task.overwritable)
     lanes = rule.equation(frozenset()).places(len(operands), len(task.operation.results))
     (own,) = (lane.operands for lane in lanes if result in lane.results)
     elsewhere = {operands[index] for lane in lanes if lane.operands != own for index in lane.operands}
-    return [own[place] for place in rule.in_place if place < len(own) and operands[own[place]] not in elsewhere]
+    return [own[place] for place in task.overwritable if place < len(own) and operands[own[place]] not in elsewhere]
 
 
 def _alive(slots: Iterable[_Slot], count: int) -> list[Expr]:

@@ -101,3 +101,12 @@ def test_a_padded_vocabulary() -> None:
     found = sized(TIED, "tensor=8", "B=1 c=16", vocabulary=50257)
     assert found.memory["weights"].integer == 2 * 4096 * (6283 + 1)
     assert number(found, "head.logits", "matmul") == 2 * 4096 * 6283
+
+
+def test_a_norm_of_queries_is_in_place() -> None:
+    """The norms of Q and K write over Q and K: beside the hidden state there is room for Q, K and V of the one new token, once."""
+    normed = ATTENTION.replace("%o = model.attention", '%qn = model.rms_norm "attention.query_norm" %q over d\n    %o = model.attention')
+    normed = normed.replace("%o = model.attention", '%kn = model.rms_norm "attention.key_norm" %k over d\n    %o = model.attention')
+    normed = normed.replace("%q, %k, %v context", "%qn, %kn, %v context").replace("[F]", "[H]")
+    found = sized(normed, "tensor=1", "B=1 c=16")
+    assert found.memory["workspace"].integer == 2 * (4096 + max((32 + 2 * 8) * 128, 2 * 4096))  # hidden; Q, K, V, or gate and up

@@ -176,7 +176,8 @@ class Task(OperationDeclaration):
     @property
     def overwritable(self) -> tuple[int, ...]:
         """The operands that its result may be written over, where they die there; with several lanes, by their places in that of a result."""
-        return self.rule.in_place if self.rule is not None else ()
+        operands = self.operation.operands
+        return self.rule.overwritable(operands[0].type) if self.rule is not None and operands else ()
 
     @property
     def needed(self) -> list[Task]:

@@ -203,6 +203,10 @@ class ModelOperation(OperationDeclaration):
         types = [value.type for value in operation.operands]
         return [i for i, t in enumerate(types) if i not in self.constants and not (isinstance(t, TensorType) and t.is_index)]
 
+    def overwritable(self, operand: object) -> tuple[int, ...]:
+        """The operands, of its lane, that a result may be written over, where the first operand has this type."""
+        return self.in_place
+
     def own_dims(self, settings: Iterable[tuple[str, Attribute]]) -> dict[str, Expr]:
         """The sizes of the factors that weights alone have, as the operation says them."""
         said = dict(settings) if self.own_sizes else {}

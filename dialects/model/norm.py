@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Elementwise, Expression, Local, features, model_syntax
+from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Expression, Local, features, model_syntax
 from bpir.dialects.model.factors import Equation, equation
 from bpir.dialects.model.reads import operand
 from bpir.ir.declaration import Report
@@ -44,6 +44,10 @@ class Normalization(Elementwise):
             report.error(operation, f"'{self.name}' is over the last dimension, which is {type.dims[-1].text}, not {norm.over.text}")
         if norm.per_head and "over" not in operation.properties:
             report.error(operation, f"'{self.name}' has weights for each head only where it is over the head size: 'over d per_head'")
+
+    def overwritable(self, operand: object) -> tuple[int, ...]:
+        """The queries or keys that a norm over the head size reads; not the residual stream, which others read, too."""
+        return (0,) if isinstance(operand, TensorType) and len(operand.dims) > TOKEN_RANK + 1 else ()
 
     def operations(self, local: Local) -> Expr:
         return self.per_element * local.operands[0].elements
