@@ -6,7 +6,7 @@ A strategy of several ranks that shards nothing of a block for that reason is an
 from __future__ import annotations
 
 from bpir.dialects.bp import SymbolTable, TensorType, shape_text
-from bpir.dialects.model.base import ModelOperation, layer_of
+from bpir.dialects.model.base import ModelOperation, layer_of, settings_of
 from bpir.ir.diagnostic import Diagnostic, Span, fail, note, warning
 from bpir.ir.expression import ONE, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Operation
@@ -64,7 +64,10 @@ def _unnamed(block: Operation, axes: tuple[str, ...]) -> list[_Unnamed]:
         rule = operation.declaration
         if not isinstance(rule, ModelOperation):
             continue
-        for index, shape in enumerate(rule.produced(operation)):
+        whole = rule.factors(operation).whole if rule.own_sizes else ()
+        rows = tuple(dim for factor, dim in rule.own_dims(settings_of(operation)).items() if factor not in whole)
+        for index, produced in enumerate(rule.produced(operation)):
+            shape = (*rows, *produced)
             if any(lone_symbol(dim) in axes for dim in rule.contracted(operation, index)):
                 continue
             axis = next((dim for dim in shape if lone_symbol(dim) is None and dim is not ONE), None)
@@ -73,13 +76,18 @@ def _unnamed(block: Operation, axes: tuple[str, ...]) -> list[_Unnamed]:
     return found
 
 
+def _is_table(operation: Operation) -> bool:
+    rule = operation.declaration
+    return isinstance(rule, ModelOperation) and bool(rule.own_sizes)
+
+
 def _advice(unnamed: _Unnamed, degree: Expr, table: SymbolTable, taken: set[str]) -> Diagnostic:
-    """Which symbol to declare: one that has the value already, else a new one by custom (`h` of heads, `F` of features)."""
+    """Which symbol to declare: one that has the value already, else a new one by custom (`V` of rows, `h` of heads, `F` of features)."""
     axis = unnamed.axis
     named = next((name for name, value in table.bindings.items() if value == axis.integer), None)
     if named is not None:
         return note(f"write {named}, which is bound to {axis.text}, instead of {axis.text}")
-    custom = "h" if len(unnamed.shape) > 1 else "F"
+    custom = "V" if _is_table(unnamed.operation) else "h" if len(unnamed.shape) > 1 else "F"
     free = next(name for name in (custom, *(f"{custom}{n}" for n in range(1, len(taken) + 2))) if name not in taken)
     taken.add(free)
     relations = [f"{free} = {axis.text}"] if axis.integer is None else []
