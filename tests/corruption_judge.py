@@ -260,7 +260,8 @@ def _in_order(module: Operation) -> bool:
     for operation in (o for o in top_level(module) if not o.name.endswith(".section")):
         here = place.get(symbol_of(operation), len(place))
         issued = [place[name] for name in names_of(operation, "issue")]
-        if any(place[name] >= here for name in names_of(operation, "after")) or issued != sorted(issued):
+        needed = names_of(operation, "after") if is_command(operation) else ()
+        if any(place[name] >= here for name in needed) or issued != sorted(issued):
             return False
         if operation.name == "slot.issue" and number_of(operation, "cycle") != place[reference_of(operation, "command")]:
             return False

@@ -52,6 +52,76 @@ HAND = """module @hand {
 }
 """
 """The operations of a model that no example has."""
+WHOLE = """module @whole {
+  bp.symbols B, S, c, P, H, V, W, h, d, n, r, v, l, F, E, k, t
+    where t | h, t | F, t | V, E > k, 2 | F, 2 | H, c > W, 64 > c
+  bind.workload @prefill inference {phase = prefill, context = c, causal = exact, head = last}
+  bind.strategy @tp {tensor = t}
+  bind.deployment @node {devices = t}
+  bind.target @queue_machine queue {abi = 1, alignment = 64}
+    implements {all_reduce = "qm.sum", elementwise = "qm.map", fused_attention = "qm.attention", kv_cache = "qm.append",
+                matrix_multiply = "qm.matmul", normalization = "qm.norm", softmax = "qm.softmax"}
+  model.block @first(%ids: !bp.tensor<B x S, i32>) {
+    %x = model.embedding "embedding.tokens" %ids : [V] -> !bp.tensor<B x S x H, bf16>
+    %p = model.positions "embedding.positions" %x : [P]
+    %s = model.scale "embedding.scale" %p
+    model.return %s
+  }
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %q, %k, %v = model.linear "attention.qkv" %x : [h x d], [h x d], [h x d]
+    %o = model.attention "attention.core" %q, %k, %v context c window W softcap sinks
+    %y = model.linear "attention.output" %o : [H]
+    %a, %b = model.linear "latent.query" %x : [h x n], [h x r]
+    %la, %kr = model.linear "latent.down" %x : [l], [r]
+    %lo = model.latent_attention "latent.core" %a, %b, %la, %kr values v absorbed context c stored fp8_block
+    %ly = model.linear "latent.output" %lo : [H]
+    %s1 = model.add "attention.sum" %y, %ly
+    %z1 = model.add "attention.residual" %s1, %x
+    %route = model.router "moe.router" %z1 bias top k of E scores sigmoid
+    %rows = model.dispatch "moe.dispatch" %z1, %route
+    %g = model.experts "moe.gate" %rows bias of E stored mxfp4 : [F]
+    %u = model.experts "moe.up" %rows of E : [F]
+    %s = model.quick_gelu "moe.quick_gelu" %g
+    %e = model.gelu_erf "moe.gelu_erf" %u
+    %m = model.mul "moe.multiply" %s, %e
+    %w = model.experts "moe.contract" %m of E stored fp8_block : [H]
+    %c = model.combine "moe.combine" %w, %route
+    %z2 = model.add "moe.residual" %c, %z1
+    model.return %z2
+  }
+  model.block @last(%x: !bp.tensor<B x S x H, bf16>) {
+    %l = model.last_token "head.last_token" %x
+    %a = model.relu2 "head.relu2" %l
+    %b = model.sigmoid "head.sigmoid" %a
+    %d = model.tanh "head.tanh" %b
+    %y = model.linear "head.logits" %d tied "embedding.tokens" : [V]
+    %s = model.softcap "head.softcap" %y
+    model.return %s
+  }
+  model.network @whole(%ids: !bp.tensor<B x S, i32>) {
+    %x = model.call @first %ids
+    %y = model.repeat 3 @layer %x
+    %z = model.call @last %y
+    model.return %z
+  }
+}
+"""
+"""A network, and the operations that the blocks of whole models have."""
+LOSS = """module @loss {
+  bp.symbols B, S, H, V, t where t | V, t | H
+  bind.strategy @tp {tensor = t}
+  model.block @block(%x: !bp.tensor<B x S x H, bf16>, %labels: !bp.tensor<B x S, i32>) {
+    %y = model.linear "head.logits" %x : [V]
+    %l = model.cross_entropy "loss" %y, %labels
+    %z = model.linear "hand.logits" %x : [V]
+    %m = model.row_maximum "hand.maximum" %z
+    %e = model.row_exponentials "hand.exponentials" %z, %m, %labels
+    %k = model.row_logarithm "hand.logarithm" %m, %e
+    model.return %l, %k
+  }
+}
+"""
+"""A loss, and its parts written by hand."""
 CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 54, 58, 61)  # of `cases()`: each level, both kinds, bound to both kinds of target
 
 
@@ -77,6 +147,14 @@ def corpus() -> tuple[Pair, ...]:
         found.append(Pair(*case.modules(), case.side))
     hand = read(HAND, "hand.bpir")
     found.append(Pair(hand, read(print_module(run(hand, "distribute-inference")), "target.bpir"), "source"))
+    whole = read(WHOLE, "whole.bpir")
+    levels = [whole]
+    for name in ("distribute-inference", "plan-inference", "bind-queue"):
+        levels.append(read(print_module(run(levels[-1], name)), "target.bpir"))
+    found.append(Pair(levels[0], levels[1], "source"))
+    loss = read(LOSS, "loss.bpir")
+    found.append(Pair(loss, read(print_module(run(loss, "distribute-training")), "target.bpir"), "source"))
+    found += [Pair(source, target, "target") for source, target in itertools.pairwise(levels)]
     return tuple(found)
 
 
@@ -162,6 +240,9 @@ def _others(operation: Operation, name: str, value: Attribute, module: Operation
     pool = [v for o in module.walk() if o.name == operation.name and (v := value_of(o, name)) is not None and v is not value]
     yield from pool[:2]
     if isinstance(value, StringAttr):
+        if name.startswith("fields.") and isinstance(operation.declaration, Binding):
+            field = next(f for f in operation.declaration.table if f.name == name.partition(".")[2])
+            yield from (StringAttr(word) for word in field.choices if word != value.value)
         yield StringAttr(f"{value.value}x")
     elif isinstance(value, IntegerAttr):
         yield from (IntegerAttr(number, I64) for number in (value.value + 1, 2 * value.value, value.value // 2))
@@ -172,7 +253,9 @@ def _others(operation: Operation, name: str, value: Attribute, module: Operation
     elif isinstance(value, ArrayAttr) and not any(expressions_in(value)):
         more = [v for array in pool if isinstance(array, ArrayAttr) for v in array.values if v not in value.values][:1]
         if all(isinstance(v, SymbolRefAttr) for v in value.values):
-            more = [SymbolRefAttr((o.properties["sym_name"].text.strip('"'),)) for o in module.walk() if o.name == "plan.task"][:1]
+            kinds = {o.name for o in module.walk() if SymbolRefAttr((o.properties.get("sym_name", value).text.strip('"'),)) in value.values}
+            named = [o.properties["sym_name"].text.strip('"') for o in module.walk() if o.name in (kinds or {"plan.task"})]
+            more = [ref for ref in map(SymbolRefAttr, zip(named, strict=True)) if ref not in value.values][:1]
         listed = (value.values[::-1], value.values[1:], (*value.values, *more), (*value.values[:-1], *more))
         yield from (ArrayAttr(values) for values in listed if values and values != value.values)
         for index, inner in enumerate(value.values):

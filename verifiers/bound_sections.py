@@ -30,6 +30,8 @@ def verify_bound_sections(findings: Findings, plan: PortablePlanIR, bound: Concr
     names = {source.symbol: section.symbol for source, section in zip(plan.sections, bound.sections, strict=False)}
     for source, section in zip(plan.sections, bound.sections, strict=False):
         there = note("the section of the plan is here", source.span)
+        if section.symbol != source.symbol:
+            findings.refuse("R18", section, f"the section @{section.symbol} is called @{source.symbol} in the plan", there)
         findings.equal("R18", section, f"how often @{section.symbol} runs", section.times, source.times, there)
         wanted = {commands.get(task.symbol, "") for task in _members(source, plan.tasks)}
         if {command.symbol for command in _members(section, bound.commands)} != wanted:

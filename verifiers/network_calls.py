@@ -50,6 +50,9 @@ def verify_network(findings: Findings, rules: Rules, source: Operation, target: 
         if not ours:
             findings.refuse(rules.calls, model, f"the network '{name_of(model)}' of the model is not distributed")
         for network in ours:
+            if name_of(network) != name_of(model):
+                message = f"the network @{name_of(network)} is not called as that of the model, '{name_of(model)}'"
+                findings.refuse(rules.calls, network, message)
             _Network(findings, rules, model, network, origins, training).verify()
 
 

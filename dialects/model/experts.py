@@ -67,7 +67,7 @@ class Router(ModelOperation):
     tensors = "b s H; H E -> b s k"
     needs_whole = "H E k"
     own_sizes = (("E", "experts"),)
-    capabilities = ("matrix_multiply", "softmax")
+    capabilities = ("matrix_multiply",)
     differentiable = False
 
     def infer(self, operation: Operation) -> list[Any]:
