@@ -40,6 +40,11 @@ def test_gates_accept_what_passes_derive(side: str) -> None:
         assert [verdict(text, side, options) for options in STRATEGIES[side]] == [""] * 6
 
 
+def test_a_gather_that_two_sums_share_is_that_of_the_layer_that_it_says() -> None:
+    """In block 54 `g0.output_collective` is a layer of the file, so the name of its collective would also fit one of `g0.mix`."""
+    assert [verdict(random_block(54), "training", options) for options in TRAINING[3:]] == [""] * 3
+
+
 def test_an_operation_that_reaches_no_result_is_refused_by_training_with_the_reason() -> None:
     text = next(text for text in (random_block(seed, unused=1) for seed in range(20)) if verdict(text, "training", TRAINING[0]))
     assert "reaches no result of the block, so it has no gradient" in verdict(text, "training", TRAINING[0])

@@ -55,7 +55,7 @@ class Borders:
             return
         layer = task.layer
         named = [v for v in values if is_collective_of(layer, self._border(v, exit), exit)]
-        value = (named or values)[0]
+        value = next((v for v in named if origin_of(self._border(v, exit)) == task.source), (named or values)[0])  # names may fit several
         self.done.update((v, summed, phase) for v in (values if backward else [value]))
         self._comes_from(task, self._border(value, exit), bool(named))
         scattered = trace.layout.scattered and not trace.layout.has_every_token(value)
