@@ -112,7 +112,7 @@ def test_one_linear_gives_the_queries_and_keys_of_two_attentions(tensor: str) ->
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_blocks(seed: int) -> None:
-    """Each under one strategy of each pass; `python tests/run_report.py` runs hundreds under all."""
+    """Each under one strategy of each pass; `python tests/run_report.py random 0 300` runs hundreds under all."""
     model = read(random_block(seed, unused=0))
     for name, options, planned in (
         ("distribute-inference", INFERENCE[seed], "plan-inference"),
