@@ -13,7 +13,7 @@ from bpir.ir.syntax import Clause, Operands, Text, Words
 class LayerMemory(Vector):
     """`#dist.memory<weight = ..., activation = ..., ...>`: the bytes of one layer on one rank.
 
-    `activation` is what the layer's gradients make the block keep (`A_l`), `output` the result (`O_l`); `weight_gradient` is the share after
+    `activation` is what the layer's gradients make the block keep (`A_l`), `output` its result (`O_l`); `weight_gradient` the share after
     sharding, `weight_gradient_unsharded` the fp32 accumulator before.
     """
 

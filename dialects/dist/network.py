@@ -34,7 +34,7 @@ class Call(Calling):
 
 
 class Repeat(Calling):
-    """`%y = dist.repeat L @layer %x : T`: the blocks in order, `L` times; each repetition has weights, a cache and activations of its own."""
+    """`%y = dist.repeat L @layer %x : T`: the blocks in order, `L` times; each repetition has its own weights, cache and activations."""
 
     name = "dist.repeat"
     times = Times()

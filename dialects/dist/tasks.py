@@ -175,7 +175,7 @@ class Task(OperationDeclaration):
 
     @property
     def overwritable(self) -> tuple[int, ...]:
-        """The operands that its result may be written over, where they die there; with several lanes, by their places in that of a result."""
+        """The operands that its result may be written over, where they die there; of several lanes, by their places in a result's."""
         operands = self.operation.operands
         return self.rule.overwritable(operands[0].type) if self.rule is not None and operands else ()
 
@@ -211,10 +211,10 @@ class Compute(Task):
     """`%y = dist.compute "mlp.gelu.decode" gelu %x : T`, then clauses: the model operation `gelu` on one rank's part.
 
     `weights` counts the elements of weights on this rank, `bytes` says what they take where they are stored in another format than
-    activations are, `tied` names the layer that they belong to, where that is another; `matmul` is
-    the part of the operations that matrix products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a value's gradients) and
-    `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward reads nothing: the
-    product with V under `recompute = core_attention`, whose result is kept.
+    activations are, `tied` names the layer that they belong to, where that is another; `matmul` is the part of the operations that matrix
+    products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a
+    value's gradients) and `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward
+    reads nothing: the product with V under `recompute = core_attention`, whose result is kept.
     """
 
     name = "dist.compute"
@@ -393,7 +393,7 @@ class AllGather(Collective):
 
 
 class ReduceScatter(Collective):
-    r"""`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets its part of the sum.
+    r"""`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets a part of the sum.
 
     Equations (`N` logical elements of the whole tensor, `t` ranks, `e` bytes an element):
 
