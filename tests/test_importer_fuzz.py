@@ -39,7 +39,7 @@ def outcome(config: Any) -> list[str]:
 def test_a_changed_configuration(config: dict[str, Any], data: st.DataObject) -> None:
     changed = dict(config)
     for _ in range(data.draw(st.integers(1, 3))):
-        name = data.draw(st.sampled_from(sorted(changed)) | st.sampled_from(NAMES))
+        name = data.draw(st.sampled_from(sorted(changed) or NAMES) | st.sampled_from(NAMES))
         if name in changed and data.draw(st.booleans()):
             del changed[name]
         else:
