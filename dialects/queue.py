@@ -68,7 +68,7 @@ class QueueMachine(TargetExtension):
     @rules.rule("R3", "on one queue, once")
     @rules.rule("R4", "a queue issues a command after those of its own that it is after")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
-        """What breaks a rule of the queues."""
+        """Each place at which a rule of the queues is broken."""
         by_kind: dict[str, Queue] = {}
         issued: dict[str, Queue] = {}
         bound, queues = Command.each(commands), Queue.each(operations)

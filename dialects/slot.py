@@ -91,7 +91,7 @@ class SlotMachine(TargetExtension):
     @rules.rule("R4", "every transfer has one route, no other command has one")
     @rules.rule("R5", "a route leads to another device, as the transfer says")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
-        """What breaks a rule of the slots."""
+        """Each place at which a rule of the slots is broken."""
         issues: dict[str, Issue] = {}
         routes: dict[str, Route] = {}
         slots: dict[tuple[int, int], Issue] = {}

@@ -1,4 +1,4 @@
-"""What a decoder-only Transformer is made of: the one description that families fill in and from which the text is written."""
+"""The parts of a decoder-only Transformer: the one description that families fill in and from which the text is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import attrs
 
 @attrs.frozen
 class Layer:
-    """What one layer of a model may have other than its neighbours."""
+    """The choices in which the layers of one model may differ."""
 
     window: bool = False  # it sees the last tokens only
     rotary: bool = True  # it turns queries and keys by their positions

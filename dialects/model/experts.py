@@ -204,7 +204,7 @@ class Combine(ModelOperation):
 
 
 def _of_one_token(operation: Operation) -> tuple[TensorType, TensorType]:
-    """What a router's result belongs to, and that result.
+    """The types of the two operands: a tensor, and the result of the router for the same tokens.
 
     Raises:
         DiagnosticError: they are not of the same tokens, or the second is no result of a router.

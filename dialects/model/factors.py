@@ -42,7 +42,7 @@ class Factors(metaclass=Interned):
         operands, results: the factors of each.
         weights: the factors of the weights, for each result.
         whole: the factors that no mesh axis may split.
-        lanes: which results depend on which operands; as good as always one lane.
+        lanes: which results depend on which operands; nearly all operations have one lane.
     """
 
     operands: tuple[Tensor, ...]
