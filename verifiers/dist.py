@@ -1,16 +1,17 @@
-"""The structure of a distributed module: references of its blocks, axes of its values, forms of its tasks (rules dist.R1 to dist.R3)."""
+"""The structure of a distributed module: references of its blocks, axes of its values, forms of its tasks (rules dist.R1 to dist.R4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bpir.dialects.bind import Strategy, Workload
 from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.placement import Placement
 from bpir.dialects.dist.tasks import Block, Compute, Mesh
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.model.base import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Operation
 from bpir.verifiers.properties import counts_of, expected_count
 from bpir.verifiers.rulebooks import DIST
 
@@ -23,7 +24,9 @@ def verify(module: Operation) -> list[Diagnostic]:
         found.extend(_references(ir, block))
         mesh = ir.mesh_of(block)
         if mesh is not None:
-            found.extend(_axes(block, mesh.axes))
+            unknown = list(_axes(block, mesh.axes))
+            found.extend(unknown)
+            found.extend(d for placement in ir.placements if not unknown for d in _placed(block, placement))
         found.extend(_forms(block))
     return found
 
@@ -41,15 +44,42 @@ def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
 
 @DIST.rule("R2", "each axis of a value is on the block's mesh")
 def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
-    values: list[tuple[Operation, Value]] = [(block.operation, argument) for argument in block.arguments]
-    values += [(task, result) for task in block.operation.body for result in task.results]
-    for operation, value in values:
-        type = value.type
-        if isinstance(type, TensorType):
-            axes = [axis for names in type.axes for axis in names]
-            for axis in dict.fromkeys((*axes, *type.unreduced)):
-                if axis not in mesh:
-                    yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
+    for operation, type in _tensors(block):
+        axes = [axis for names in type.axes for axis in names]
+        for axis in dict.fromkeys((*axes, *type.unreduced)):
+            if axis not in mesh:
+                yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
+
+
+@DIST.rule(
+    "R4",
+    "a dimension is sharded as the module's placement says: an axis that it names wherever it is, one with `between` there or nowhere, "
+    "any other nowhere",
+)
+def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
+    groups = {axis: group for group in placement.groups for axis in group.axes}
+    names = {size.text: axis for axis, size in placement.resized.items()}
+    for operation, type in _tensors(block):
+        for dim, axes in zip(type.dims, type.axes, strict=True):
+            axis = names.get(dim.text, dim.text)
+            group = groups.get(axis)
+            if group is None and dim.symbols != (dim.text,):
+                continue  # a number or a composite: a placement can't name it
+            wanted = () if group is None else (group.mesh_axis,)
+            if axes != wanted and not (group is not None and group.between and not axes):
+                where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
+                yield error(f"the axis {axis} lies {where}, the placement says; found {type.text} [dist.R4]", operation.span)
+
+
+def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:
+    """The types of the tensors of a block, each with the operation that has it."""
+    for argument in block.arguments:
+        if isinstance(argument.type, TensorType):
+            yield block.operation, argument.type
+    for task in block.operation.body:
+        for result in task.results:
+            if isinstance(result.type, TensorType):
+                yield task, result.type
 
 
 @DIST.rule(

@@ -24,6 +24,12 @@ REPEATED = ("constant", "state", "optimizer")
 """The roles of buffers that each run of a block has for itself."""
 
 
+def written_states(task: dist.Task) -> list[Value]:
+    """The states that a task writes to: its last operands, one a result, where it says that it has the effect."""
+    writes = isinstance(task, dist.Compute) and "write" in task.effects
+    return task.operands[len(task.operands) - len(task.results) :] if writes else []
+
+
 class BlockCheck:
     """Finds the buffer of each value of a distributed block, then compares every task of the block with its plan."""
 
@@ -96,16 +102,17 @@ class BlockCheck:
             rule = task.rule
             given = [v for v in operation.results if v in returned]
             own = self.matched(given, self.held.get(("output", self.origin(task.label)), []))
+            states = written_states(task)
             for value in operation.results:
                 bound = local_bytes([value.type], self.mesh)
-                if value in returned and task.writes_state:
+                if value in returned and states:
                     self.findings.refuse("R9", task, "what is written to a state can't be returned: it has its place in the state")
-                if value in returned and not task.writes_state:
+                if value in returned and not states:
                     index = returned.index(value)
                     chosen = own[value] or outputs[index : index + 1]
                     self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", self.origin(task.label))
-                elif task.writes_state:
-                    content = operation.operands[len(operation.operands) - len(operation.results) + value.index]
+                elif states:
+                    content = states[value.index]
                     if content in self.homes and content.type is value.type:  # a cache may hold fewer tokens than are visible
                         self.homes[value] = self.homes[content]
                 elif rule is not None and rule.residual:
@@ -232,10 +239,8 @@ class BlockCheck:
 
     def _readers_of_state(self, task: dist.Task) -> list[dist.Task]:
         """The tasks that read a state before this one writes to it; what reads it as it was, but later, is refused."""
-        if not task.writes_state:
-            return []
         found = []
-        users = {other for value in task.states for other in self._uses_of(value) if other is not task}
+        users = {other for value in written_states(task) for other in self._uses_of(value) if other is not task}
         for other in sorted(users, key=self._place.__getitem__):
             if self._place[other] > self._place[task]:
                 message = f"'{other.label}' reads a state as it was before '{task.label}', which has written to it by then"
@@ -262,10 +267,11 @@ class BlockCheck:
 
     def uses(self, task: dist.Task) -> tuple[set[str], set[str]]:
         """The buffers that a task must read and write."""
-        reads = {self.homes.get(v, self.workspace) for v in task.read}
+        states = written_states(task)
+        reads = {self.homes.get(v, self.workspace) for v in task.operands[: len(task.operands) - len(states)]}
         if task in self.weights:
             reads.add(self.weights[task])
-        written = [*task.operation.results, *(task.states if task.writes_state else ())]
+        written = [*task.operation.results, *states]
         return reads, {self.homes.get(v, self.workspace) for v in written}
 
     @PLANNING.rule("R6", "kind, operation and phase")
