@@ -1,37 +1,41 @@
 # Each target makes .venv if there is none, and installs the project and its tools into it again when pyproject.toml changes.
+# The comment after `##` is what `make help` prints.
 PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: demo test test-fast test-processes lint docs bench
+.PHONY: help demo test test-fast test-processes lint docs bench
 
-demo: .venv/installed
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+
+demo: .venv/installed ## plan Llama-3-8B on t ranks, and what it comes to on 8
 	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference
 	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference | \
 	  $(BIN)/bp-report - --by=total --bind B=1 c=8192 t=8
 
-test: .venv/installed
+test: .venv/installed ## run all tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # A quarter of a minute: a few tests of each file.
-test-fast: .venv/installed
+test-fast: .venv/installed ## run a few tests of each file, in a quarter of a minute
 	$(BIN)/python -m pytest -n auto --dist worksteal --few 3
 
 # The file tests again, every command of them as a process of its own, as a user would run it.
-test-processes: .venv/installed
+test-processes: .venv/installed ## run each command of the file tests as a process of its own
 	$(BIN)/lit -q -Dprocesses=1 lit_tests
 
 # Ratios against peers, which are optional: what is missing is said.
-bench: .venv/installed
+bench: .venv/installed ## print ratios against peers, where they are installed
 	-$(BIN)/python -m pip install --quiet 'xdsl>=0.75,<1' 'bartiq>=0.17,<1'
 	$(BIN)/python benchmarks/run.py
 
-lint: .venv/installed
+lint: .venv/installed ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 # The site, in build/site; needs no network to be read. Material advertises its successor unless the variable says not to.
-docs: .venv/docs
+docs: .venv/docs ## the site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .venv/docs: .venv/installed
