@@ -69,8 +69,13 @@ def _own_axes(operation: Operation) -> list[str]:
     rule = operation.declaration
     if not isinstance(rule, ModelOperation) or not rule.own_sizes:
         return []
-    factors = rule.factors(operation)
-    return _names(dim for factor, dim in rule.own_dims(settings_of(operation)).items() if factor not in factors.whole)
+    whole = whole_factors(rule, operation)
+    return _names(dim for factor, dim in rule.own_dims(settings_of(operation)).items() if factor not in whole)
+
+
+def whole_factors(rule: ModelOperation, operation: Operation) -> frozenset[str]:
+    """The factors that tensor parallelism must not split: those that are needed whole, and experts, which another axis shards."""
+    return rule.factors(operation).whole | {rule.expert_factor}
 
 
 def placement(
@@ -86,9 +91,12 @@ def placement(
 
 
 class _Sizes(metaclass=Record):
-    """An operation: its dimension factors, the symbols that are the size of each, and the factors with a size that no symbol names."""
+    """An operation: its dimension factors, those that must stay whole, the symbols that are the size of each, and the factors with a size
+    that no symbol names.
+    """
 
     factors: Factors
+    whole: frozenset[str]
     symbols: dict[str, set[str]]
     numbers: set[str]
 
@@ -124,7 +132,7 @@ class _Placement:
             self.excluded.update(name for name in _names(_dims(value.type)[-1:]) if not self.divided(name))
 
     def _operation(self, operation: Operation, rule: ModelOperation) -> None:
-        factors = rule.factors(operation)
+        factors, whole = rule.factors(operation), whole_factors(rule, operation)
         symbols: dict[str, set[str]] = {}
         numbers: set[str] = set()
         values = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
@@ -135,9 +143,9 @@ class _Placement:
                     numbers.add(factor)
         for factor, dim in rule.own_dims(settings_of(operation)).items():
             symbols.setdefault(factor, set()).update(_names((dim,)))
-            if factor not in factors.whole:
+            if factor not in whole:
                 self.candidates.update(dict.fromkeys(_names((dim,))))
-        sizes = _Sizes(factors, symbols, numbers)
+        sizes = _Sizes(factors, whole, symbols, numbers)
         for name in dict.fromkeys(name for names in symbols.values() for name in names):
             self.users.setdefault(name, []).append(sizes)
         for index, result in enumerate(operation.results):
@@ -163,7 +171,7 @@ class _Placement:
     def _fits(user: _Sizes, chosen: set[str]) -> bool:
         """Whether an operation can be computed with the axes in shares."""
         split = {factor for factor, names in user.symbols.items() if names & chosen}
-        if split & (user.factors.whole | user.numbers):
+        if split & (user.whole | user.numbers):
             return False
         return all(len(split & user.factors.involved(index)) <= 1 for index in range(len(user.factors.results)))
 

@@ -11,7 +11,7 @@ from bpir.ir.diagnostic import Diagnostic, Span, fail, note, warning
 from bpir.ir.expression import ONE, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.records import Record
-from bpir.passes.placement import lone_symbol
+from bpir.passes.placement import lone_symbol, whole_factors
 
 
 class _Unnamed(metaclass=Record):
@@ -64,7 +64,7 @@ def _unnamed(block: Operation, axes: tuple[str, ...]) -> list[_Unnamed]:
         rule = operation.declaration
         if not isinstance(rule, ModelOperation):
             continue
-        whole = rule.factors(operation).whole if rule.own_sizes else ()
+        whole = whole_factors(rule, operation) if rule.own_sizes else ()
         rows = tuple(dim for factor, dim in rule.own_dims(settings_of(operation)).items() if factor not in whole)
         for index, produced in enumerate(rule.produced(operation)):
             shape = (*rows, *produced)

@@ -129,16 +129,17 @@ def typing_of(operation: Operation, placed: Placed) -> Typing:
     factors = rule.factors(operation)
     sizes = sizes_of(factors, operation)
     among = [factors.involved(index) for index in range(len(factors.results))]
-    splits = [_split(factors, sizes, own, placed.axes) for own in among]
+    whole = factors.whole | {rule.expert_factor}  # experts lie on an axis of their own
+    splits = [_split(whole, sizes, own, placed.axes) for own in among]
     for lane in factors.lanes:
         taken = {mesh_axis for index in lane.results for mesh_axis in splits[index]}
         free = {name: mesh_axis for name, mesh_axis in placed.between.items() if mesh_axis not in taken}
         for index in lane.results:
-            splits[index].update(_split(factors, sizes, among[index], free))
+            splits[index].update(_split(whole, sizes, among[index], free))
     return Typing(factors, tuple(splits))
 
 
-def _split(factors: Factors, sizes: Sizes, among: Container[str], axes: Mapping[str, str]) -> dict[str, str]:
+def _split(whole: Container[str], sizes: Sizes, among: Container[str], axes: Mapping[str, str]) -> dict[str, str]:
     """The placed factors by mesh axis.
 
     Raises:
@@ -149,7 +150,7 @@ def _split(factors: Factors, sizes: Sizes, among: Container[str], axes: Mapping[
         for name in map(symbol_name, dims):
             if factor not in among or name is None or name not in axes:
                 continue
-            if factor in factors.whole:
+            if factor in whole:
                 raise Untypable(f"needs the axis {_spelled(dims)} whole")
             left = [dim for dim in dims if dim is not ONE and symbol_name(dim) not in axes]
             if left:
@@ -235,7 +236,7 @@ def table_axes(blocks: Iterable[Operation]) -> set[str]:
         rule = operation.declaration
         if isinstance(rule, ModelOperation):
             sizes = rule.own_dims(settings_of(operation))
-            whole = rule.factors(operation).whole if sizes else ()
+            whole = {*rule.factors(operation).whole, rule.expert_factor}
             found.update(name for factor, dim in sizes.items() if factor not in whole and (name := symbol_name(dim)) is not None)
     return found
 

@@ -98,6 +98,7 @@ class ModelOperation(OperationDeclaration):
     tensors: ClassVar[str] = ""  # the dimension factors of operands, weights and results (`dialects/model/factors.py`)
     needs_whole: ClassVar[str] = ""  # the factors that no mesh axis may split
     own_sizes: ClassVar[tuple[tuple[str, str], ...]] = ()  # factors that weights alone have, and the property with the size
+    expert_factor: ClassVar[str] = ""  # that of experts: its weights belong to experts, and only expert parallelism shards it
     weights_like_result: ClassVar[bool] = False  # the element of its weights is that of its result, not of its first operand
     effect: ClassVar[bool] = False  # it does something besides its results, so it is not dead if nobody uses them
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands, of its lane, that a result may be written over, where they die there
@@ -195,7 +196,7 @@ class ModelOperation(OperationDeclaration):
                 for factor, dim in zip(tensor, value.type.dims, strict=True)
                 if factor in summed
             ),
-            *self.own_dims(settings_of(operation)).values(),
+            *(dim for factor, dim in self.own_dims(settings_of(operation)).items() if factor in summed),
         )
 
     def with_gradient(self, operation: Operation) -> list[int]:
@@ -257,9 +258,10 @@ class ModelOperation(OperationDeclaration):
             contracted, own = factors.contracted(index), factors.own(index)
             for weight in weights:
                 sizes = [*zip(weight, next(types).dims, strict=True)]
-                rows = [size for name, size in sizes if name in contracted and name not in own]
-                columns = [size for name, size in sizes if name not in contracted]
-                matrices = product(size for name, size in sizes if name in own)
+                each = {*own, self.expert_factor}
+                rows = [size for name, size in sizes if name in contracted and name not in each]
+                columns = [size for name, size in sizes if name not in contracted and name not in each]
+                matrices = product(size for name, size in sizes if name in each)
                 found.append((matrices, product(rows), product(columns)) if rows and columns else None)
         return found
 
@@ -394,7 +396,8 @@ def part_of(
 ) -> Local:
     """What the work rules read, from the types of a task.
 
-    A dimension that weights alone have is shared by the mesh axes over which the result is a partial sum and no operand says why.
+    A dimension that weights alone have is shared by the mesh axes over which the result is a partial sum and no operand says why; that of
+    experts by those that share the rows.
 
     Args:
         mesh: with it, one rank's part of each tensor; without it the whole tensors with their shards.
@@ -402,10 +405,11 @@ def part_of(
     """
     sums = results[0].unreduced if results else ()
     known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
-    shared = tuple(axis for axis in sums if axis not in known)
+    alone = tuple(axis for axis in sums if axis not in known)
     own = []
     for factor, dim in (rule.own_dims(settings) if rule is not None else {}).items():
         size = dim.substitute(sizes) if sizes else dim
+        shared = operands[0].axes[TOKEN_RANK] if rule is not None and factor == rule.expert_factor else alone
         own.append((factor, size, shared) if mesh is None else (factor, size / product(mesh[axis] for axis in shared), ()))
     local = [type if mesh is None else type.local(mesh) for type in (*operands, *results)]
     return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), tuple(first_use), tuple(own))

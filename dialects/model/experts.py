@@ -140,9 +140,9 @@ class Experts(ModelOperation):
         STORED,
         Clause(":", (features,), optional=False, line=False),
     )
-    tensors = "b s k K*; E K* N* -> b s k N*"
-    needs_whole = "k E"
+    tensors = "b s E K*; E K* N* -> b s E N*"
     own_sizes = (("E", "experts"),)
+    expert_factor = "E"
     capabilities = ("matrix_multiply",)
     differentiable = False
 
@@ -156,7 +156,7 @@ class Experts(ModelOperation):
         return [tensor((*type.dims[: TOKEN_RANK + 1], *shapes[0]), type.element)]
 
     def equation(self, settings: frozenset[str]) -> Equation:
-        return equation("b s k K*; E K* N*, E N* -> b s k N*", self.needs_whole) if "bias" in settings else super().equation(settings)
+        return equation("b s E K*; E K* N*, E N* -> b s E N*") if "bias" in settings else super().equation(settings)
 
     def matmul_operations(self, local: Local) -> Expr:
         return 2 * local.operands[0].elements * product(local.results[0].dims[TOKEN_RANK + 1 :])
@@ -166,7 +166,7 @@ class Experts(ModelOperation):
         return self.matmul_operations(local) + (local.results[0].elements if bias else 0)
 
     def weights_read(self, local: Local) -> Expr:
-        experts = Experts.experts.value(local.setting("experts"))
+        ((_, experts, _),) = local.own
         rows = product(local.operands[0].dims[: TOKEN_RANK + 1])
         return self.weight_bytes(local) / experts * minimum(rows, experts)
 
