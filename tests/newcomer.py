@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 from support import ROOT
 
-FOLDERS = ("dialects", "importer", "ir", "parser", "passes", "run", "tools", "verifiers", "src", "examples", "docs")
+FOLDERS = ("cost", "dialects", "importer", "ir", "parser", "passes", "run", "sweep", "tools", "verifiers", "src", "examples", "docs")
 _FENCE = re.compile(r"^```diff\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SESSION = """
 import contextlib, io, json, sys

@@ -11,31 +11,36 @@ from bpir.tools.report import AllRanks, BufferRow, Fact, Report, TaskRow, Work, 
 
 def render_json(report: Report, by: str = "task") -> str:
     """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers), section, block, or not at all (`total`)."""
-    document: dict[str, Any] = {"module": report.module, "level": report.level}
+    return json.dumps(document(report, by), indent=1, default=number) + "\n"
+
+
+def document(report: Report, by: str = "task") -> dict[str, Any]:
+    """The same as nested dictionaries and lists, in which values are still expressions."""
+    found: dict[str, Any] = {"module": report.module, "level": report.level}
     if report.level == "model":
-        document["parameters"] = _parameters(report)
+        found["parameters"] = _parameters(report)
     else:
         if by == "task":
-            document["tasks"] = [_task(task, report.level) for task in report.tasks]
+            found["tasks"] = [_task(task, report.level) for task in report.tasks]
         if by in ("task", "layer"):
-            document["layers"] = _layers(report)
+            found["layers"] = _layers(report)
         if by in ("task", "section") and report.sections:
-            document["sections"] = _sections(report)
+            found["sections"] = _sections(report)
         if by == "block":
-            document["blocks"] = [{"name": name, **_work(summed(works), matmul=True)} for name, works in by_block(report).items()]
-        document["totals"] = _totals(report)
+            found["blocks"] = [{"name": name, **_work(summed(works), matmul=True)} for name, works in by_block(report).items()]
+        found["totals"] = _totals(report)
         if by in ("total", "section", "block"):
-            del document["totals"]["by_phase"]
+            del found["totals"]["by_phase"]
         if report.ranks is not None:
-            document["ranks"] = _ranks(report.ranks)
-        document["memory"] = {name: number(value) for name, value in report.memory_in_full().items()}
+            found["ranks"] = _ranks(report.ranks)
+        found["memory"] = report.memory_in_full()
         if by == "task" and report.buffers:
-            document["buffers"] = [_buffer(buffer) for buffer in report.buffers]
-    return json.dumps(document, indent=1) + "\n"
+            found["buffers"] = [_buffer(buffer) for buffer in report.buffers]
+    return found
 
 
 def number(value: Fact) -> int | str | bool:
-    """The value as JSON holds it."""
+    """The value as JSON holds it: what is left to `json.dumps` of a document."""
     if isinstance(value, bool):
         return value
     return value.integer if value.integer is not None else value.text
@@ -45,33 +50,33 @@ def _work(work: Work, matmul: bool = False) -> dict[str, Any]:
     shown: dict[str, Expr] = {"ops": work.ops, "read": work.read, "write": work.write, "msg": work.msg}
     if matmul:
         shown["matmul_ops"] = work.matmul
-    return {name: number(value) for name, value in shown.items()}
+    return shown
 
 
 def _ranks(ranks: AllRanks) -> dict[str, Any]:
     parts = ranks.parts()
-    return {"count": number(ranks.count), **{name: _work(work, matmul=True) for name, work in parts.items()}}
+    return {"count": ranks.count, **{name: _work(work, matmul=True) for name, work in parts.items()}}
 
 
 def _parameters(report: Report) -> dict[str, Any]:
     """Of a network by block; of one block flat, by layer."""
     whole = report.network
     if whole is None:
-        return {name: number(value) for name, value in with_total(report.parameters).items()}
+        return dict(with_total(report.parameters))
     blocks = {
         name: {
-            "count": number(block.count),
-            "elements": number(block.elements),
-            "layers": {layer: number(value) for layer, value in block.layers.items()},
+            "count": block.count,
+            "elements": block.elements,
+            "layers": dict(block.layers),
         }
         for name, block in whole.blocks.items()
     }
-    return {"total": number(whole.total), "blocks": blocks, "embedding": number(whole.embedding), "head": number(whole.head)}
+    return {"total": whole.total, "blocks": blocks, "embedding": whole.embedding, "head": whole.head}
 
 
 def _task(task: TaskRow, level: str) -> dict[str, Any]:
     place = {"name": task.name, "layer": task.layer, "phase": task.phase}
-    work = {**_work(task.work), "matmul": number(task.work.matmul), "times": number(task.times)}
+    work = {**_work(task.work), "matmul": task.work.matmul, "times": task.times}
     shown = {**place, "kind": task.kind, "collective": task.collective, **work, "source": task.source}
     if level != "dist":
         shown |= {"after": list(task.after), "reads": list(task.reads), "writes": list(task.writes)}
@@ -84,7 +89,7 @@ def _sections(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "name": row.name,
-            "times": number(row.times),
+            "times": row.times,
             "tasks": [row.tasks[0], row.tasks[-1]],
             "after": list(row.after),
             **_work(summed(works[row.name]), matmul=True),
@@ -94,8 +99,8 @@ def _sections(report: Report) -> list[dict[str, Any]]:
 
 
 def _buffer(buffer: BufferRow) -> dict[str, Any]:
-    shown: dict[str, Any] = {"name": buffer.name, "role": buffer.role, "storage": buffer.storage, "size": number(buffer.size)}
-    return {**shown, "times": number(buffer.times), **({"live": list(buffer.live)} if buffer.live else {})}
+    shown: dict[str, Any] = {"name": buffer.name, "role": buffer.role, "storage": buffer.storage, "size": buffer.size}
+    return {**shown, "times": buffer.times, **({"live": list(buffer.live)} if buffer.live else {})}
 
 
 def _layers(report: Report) -> list[dict[str, Any]]:
@@ -110,8 +115,7 @@ def _layers(report: Report) -> list[dict[str, Any]]:
                 **_work(summed(row.in_all for row in rows)),
                 "collective": collectives[0] if collectives else None,
             }
-        facts = {fact: number(value) for fact, value in report.layers.get(name, {}).items()}
-        found.append({"name": name, "phases": phases, **facts})
+        found.append({"name": name, "phases": phases, **report.layers.get(name, {})})
     return found
 
 
