@@ -1,12 +1,12 @@
-"""Passes: one file per derivation. A pass is found by the class in a file of this folder that says its name, and is imported when it is
-named.
+"""Passes: one file per derivation. A pass is found by the class that says its name, in a file of this folder or of one of its
+sub-packages, and is imported when it is named.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ class _Passes(MutableMapping[str, str]):
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
-        self._unread = {file for folder in __path__ for file in os.listdir(folder) if file.endswith(".py")}
+        self._unread = dict(_modules())
 
     def __getitem__(self, name: str) -> str:
         if name not in self._known:
-            self._read({f"{name.replace('-', '_')}.py"})
+            own = "." + name.replace("-", "_")
+            self._read([module for module in self._unread if module.endswith(own)])
         if name not in self._known:
             self._read(self._unread)
         return self._known[name]
@@ -47,16 +48,26 @@ class _Passes(MutableMapping[str, str]):
         self._read(self._unread)
         return len(self._known)
 
-    def _read(self, files: set[str]) -> None:
-        for file in sorted(files & self._unread):
-            self._unread.discard(file)
-            for folder in __path__:
-                with open(os.path.join(folder, file), encoding="utf-8") as stream:
-                    text = stream.read()
-                for name in _NAME.finditer(text):
-                    cls = [match.group(1) for match in _CLASS.finditer(text, 0, name.start())]
-                    if cls:
-                        self._known[name.group(1)] = f"{__name__}.{file.removesuffix('.py')}:{cls[-1]}"
+    def _read(self, modules: Iterable[str]) -> None:
+        for module in sorted(modules):
+            with open(self._unread.pop(module), encoding="utf-8") as stream:
+                text = stream.read()
+            for name in _NAME.finditer(text):
+                cls = [match.group(1) for match in _CLASS.finditer(text, 0, name.start())]
+                if cls:
+                    self._known[name.group(1)] = f"{module}:{cls[-1]}"
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """Every module of this folder and of its sub-packages, with its file."""
+    for folder in __path__:
+        for entry in os.scandir(folder):
+            if entry.name.endswith(".py"):
+                yield f"{__name__}.{entry.name.removesuffix('.py')}", entry.path
+            elif entry.is_dir() and not entry.name.startswith("__"):
+                for file in os.scandir(entry.path):
+                    if file.name.endswith(".py"):
+                        yield f"{__name__}.{entry.name}.{file.name.removesuffix('.py')}", file.path
 
 
 PASSES: MutableMapping[str, str] = _Passes()
