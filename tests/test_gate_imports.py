@@ -22,7 +22,7 @@ def imported(path: Path) -> set[tuple[str, str]]:
     return found | {(alias.name, "*") for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
 
 
-@pytest.mark.parametrize("path", sorted(VERIFIERS.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(VERIFIERS.rglob("*.py")), ids=lambda path: str(path.relative_to(VERIFIERS)))
 def test_a_verifier_imports_nothing_that_only_a_derivation_needs(path: Path) -> None:
     names = imported(path)
     assert not {module for module, _ in names if module.startswith("bpir.passes")}

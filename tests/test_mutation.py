@@ -64,7 +64,7 @@ def test_a_sample_is_the_same_again_and_keeps_its_members_when_other_code_comes(
 
 
 def test_every_verifier_and_all_that_decides_is_in_a_group() -> None:
-    verifiers = {f"verifiers/{path.name}" for path in (ROOT / "verifiers").glob("*.py") if path.name != "__init__.py"}
+    verifiers = {str(path.relative_to(ROOT)) for path in (ROOT / "verifiers").rglob("*.py") if path.name != "__init__.py"}
     deciding = {f"ir/{path.name}" for pattern in ("expression*.py", "relations*.py", "verdict.py") for path in (ROOT / "ir").glob(pattern)}
     assert GROUPS["verifiers"].keys() == verifiers
     assert GROUPS["ir"].keys() == deciding

@@ -30,11 +30,11 @@ def canonical(label: str) -> str:
 def raised() -> set[str]:
     """The labels that verifiers name in code; docstrings, and what says that a function checks a rule, are left out."""
     found: set[str] = set()
-    for path in (*(ROOT / "verifiers").glob("*.py"), ROOT / "dialects" / "queue.py", ROOT / "dialects" / "slot.py"):
+    for path in (*(ROOT / "verifiers").rglob("*.py"), ROOT / "dialects" / "queue.py", ROOT / "dialects" / "slot.py"):
         numbers = set()
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             numbers |= {text} if RULE.match(text) else set(re.findall(r"\.([RFP]\d+)\b", text))
-        module = importlib.import_module(f"bpir.{path.parent.name}.{path.stem}")
+        module = importlib.import_module(".".join(("bpir", *path.relative_to(ROOT).with_suffix("").parts)))
         prefixes = {prefix for book in _books(module) for prefix in book.prefixes}
         assert prefixes or not numbers, f"{path.name} raises {numbers}, and has no rule book"
         found |= {canonical(f"{prefix.replace('KIND', 'queue')}.{number}") for prefix in prefixes for number in numbers}
@@ -65,7 +65,7 @@ def documented() -> set[str]:
 def named_by_tests() -> set[str]:
     """The labels that tests name: in full, or as a number where the file has the prefix (`RULE + "R3"`)."""
     found: set[str] = set()
-    for path in (*(ROOT / "tests").glob("*.py"), *(ROOT / "lit_tests").rglob("*.*")):
+    for path in (*(ROOT / "tests").rglob("*.py"), *(ROOT / "lit_tests").rglob("*.*")):
         if "Output" in path.parts or not path.is_file() or path.name == "test_rule_labels.py":
             continue
         text = re.sub(

@@ -149,7 +149,7 @@ def rules() -> dict[str, str]:
     operations()  # every dialect is loaded now, so every kind of target is known
     from bpir.dialects.concrete.extension import EXTENSIONS
 
-    for module in pkgutil.iter_modules(verifiers.__path__, f"{verifiers.__name__}."):
+    for module in pkgutil.walk_packages(verifiers.__path__, f"{verifiers.__name__}."):
         importlib.import_module(module.name)
     found: dict[str, str] = {}
     for book in BOOKS:
