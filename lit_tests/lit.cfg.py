@@ -2,9 +2,10 @@
 
 `lit lit_tests` uses the `filecheck` package; `lit -Dfilecheck=FileCheck-19 lit_tests` uses LLVM's. The tools are called as
 functions (`helpers/in_process.py`); with `-Dprocesses=1` every command is a process. Tests that need LLVM's `mlir-opt` say
-`REQUIRES: mlir-opt`.
+`REQUIRES: mlir-opt`, those of traces `REQUIRES: protobuf`.
 """
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -47,3 +48,6 @@ mlir_opt = shutil.which("mlir-opt-19")
 if mlir_opt:
     config.available_features.add("mlir-opt")
     config.substitutions.append(("%mlir-opt", mlir_opt))
+
+if importlib.util.find_spec("google") and importlib.util.find_spec("google.protobuf"):
+    config.available_features.add("protobuf")

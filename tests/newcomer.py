@@ -17,7 +17,22 @@ from pathlib import Path
 import attrs
 from support import ROOT
 
-FOLDERS = ("cost", "dialects", "importer", "ir", "parser", "passes", "run", "sweep", "tools", "verifiers", "src", "examples", "docs")
+FOLDERS = (
+    "cost",
+    "dialects",
+    "exporter",
+    "importer",
+    "ir",
+    "parser",
+    "passes",
+    "run",
+    "sweep",
+    "tools",
+    "verifiers",
+    "src",
+    "examples",
+    "docs",
+)
 _FENCE = re.compile(r"^```diff\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SESSION = """
 import contextlib, io, json, sys

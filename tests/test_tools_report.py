@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bpir.ir.expression import ZERO, Expr, constant, symbol
+from bpir.tools import bindings as given
 from bpir.tools import bp_report
 from bpir.tools.options import UsageError, parse
 from bpir.tools.report import Report, TaskRow, Work
@@ -144,7 +145,7 @@ def test_markdown_shows_products_as_code() -> None:
 
 def bindings(*arguments: str) -> tuple[dict[str, int], list[str]]:
     parsed = parse(list(arguments), bp_report.TOOL.table)
-    return bp_report._bindings(parsed), parsed.positional
+    return given.bindings(parsed), parsed.positional
 
 
 def test_numbers_may_be_listed() -> None:

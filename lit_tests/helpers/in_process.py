@@ -216,6 +216,7 @@ PROGRAMS: dict[str, Program] = {
     "bp-report": _tool("bpir.tools.bp_report"),
     "bp-run": _tool("bpir.tools.bp_run"),
     "bp-import": _tool("bpir.tools.bp_import"),
+    "bp-export": _tool("bpir.tools.bp_export"),
     "bp-verify": _tool("bpir.tools.bp_verify"),
     "filecheck": _filecheck,
     "repeat": lambda words: repeat.main(words[1:]),
