@@ -58,7 +58,9 @@ WORKLOAD = (
 
 STRATEGY = (
     Field("tensor", "tensor-parallel degree"),
-    Field("pipeline", "pipeline-parallel degree", default="1"),
+    Field("pipeline", "pipeline-parallel degree: the stages into which a network is cut", default="1"),
+    Field("interleaving", "chunks of layers that each stage has, in turn with the others", default="1"),
+    Field("microbatches", "how often a step runs forward and backward before it updates weights", default="1"),
     Field("data", "data-parallel degree"),
     Field(
         "communication",

@@ -24,6 +24,7 @@ from bpir.passes.networks import blocks_to_derive, unused_blocks
 from bpir.passes.phases import input_axis, training_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, tables
 from bpir.passes.regions import Regions
+from bpir.passes.stages import schedule_of
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
@@ -100,6 +101,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
+    interleaving: Expr | None = option("chunks of layers of each stage", "expression")
+    microbatches: Expr | None = option("runs of forward and backward in a step", "expression")
     data: Expr | None = option("data-parallel degree", "expression")
     communication: str | None = option("collectives", "word", ("all_reduce", "reduce_scatter_all_gather"))
     recompute: str | None = option("what backward computes again", "word", RECOMPUTE)
@@ -118,6 +121,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         choices = choices_of(strategy, parallel)
+        schedule_of(strategy, table.facts, module, self.spans)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
         models = blocks_to_derive(ir.expanded.module)

@@ -44,7 +44,9 @@ def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts) -> lis
 def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: Operation) -> list[Diagnostic]:
     """Warnings of a training pass for one block, whose attention is in parts."""
     rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
-    reasons = {"pipeline": _STAGES}
+    reasons: dict[str, str] = {}
+    if _neutral(strategy.fields.get("pipeline"), facts):
+        reasons["interleaving"] = "changes nothing with pipeline = 1"
     if as_word(strategy.fields.get("optimizer_sharding")) != "true":
         reasons["data"] = _REPLICAS.format("without optimizer_sharding no task changes")
     elif _neutral(strategy.fields.get("data"), facts):

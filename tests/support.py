@@ -77,10 +77,11 @@ LEVELS = {
 
 @cache
 def derive(name: str, level: str) -> Operation:
-    """An example at a level; the one without numbers of its own is bound to some."""
+    """An example at a level; those without numbers of their own are bound to some."""
     passes = LEVELS[level]
-    if level == "bound" and name == "transformer_block":
-        passes = (*passes[:-1], "bind-symbols{B=2 S=5 c=7 H=96 F=384 h=8 d=12 t=4 e=2}")
+    if level == "bound" and name in ("transformer_block", "transformer_stack"):
+        layers = " L=3" if name == "transformer_stack" else ""
+        passes = (*passes[:-1], f"bind-symbols{{B=2 S=5 c=7 H=96 F=384 h=8 d=12 t=4 e=2{layers}}}")
     if level == "prefill" and name == "gpt2":
         passes = ("distribute-inference{phase=prefill}", *passes[1:])  # its sizes are declared for one rank
     return run(example(name), *passes)

@@ -14,6 +14,7 @@ from bpir.dialects.network import flat_name, own_names
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.operation import Operation
+from bpir.tools.job import job_of
 from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows, times_by_block
 from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
 from bpir.tools.report_ranks import TENSOR, all_ranks
@@ -83,9 +84,17 @@ def _distributed(title: str, ir: DistributedTaskIR) -> Report:
         [(row, times.get(block.symbol, ONE)) for block in blocks for row in block.memory],
         [(row, times.get(block.symbol, ONE)) for block in blocks for row in block.activations],
     )
-    held = _held(_training_plan(ir)) if training else ()
-    per_token = None if training else cache_of_blocks(ir)
-    return Report(title, ir.level, tuple(_dist_tasks(ir)), training or _dist_memory(ir), held, _layers(memory), per_token=per_token)
+    plan = _training_plan(ir) if training else None
+    return Report(
+        title,
+        ir.level,
+        tuple(_dist_tasks(ir)),
+        training or _dist_memory(ir),
+        _held(plan),
+        _layers(memory),
+        per_token=None if training else cache_of_blocks(ir),
+        job=job_of(plan) if plan is not None else None,
+    )
 
 
 def _planned(title: str, plan: PortablePlanIR) -> Report:
@@ -104,6 +113,7 @@ def _planned(title: str, plan: PortablePlanIR) -> Report:
         buffers=buffers,
         sections=section_rows(plan.sections),
         per_token=cache_of_plan(plan),
+        job=job_of(plan),
     )
 
 

@@ -146,6 +146,45 @@ class Parameters:
 
 
 @attrs.frozen
+class Job:
+    """A whole training or serving job.
+
+    Attributes:
+        stages: the memory of a device of each stage of the pipeline, in bytes by what it holds, with their `total`.
+        microbatches: how often forward and backward run in a step.
+        messages: bytes; `tensor_forward` and `tensor_backward` are sums over one block, `pipeline_forward` and `pipeline_backward` one
+            message, `data_parallel` the gradients of the weights of one block.
+    """
+
+    stages: tuple[Mapping[str, Expr], ...]
+    microbatches: Expr
+    messages: Mapping[str, Expr]
+
+    @property
+    def memory(self) -> Mapping[str, Expr]:
+        """That of the fullest device; where symbols leave open which that is, the largest total alone."""
+        if all(stage == self.stages[0] for stage in self.stages):
+            return self.stages[0]
+        totals = [stage["total"] for stage in self.stages]
+        numbers = [value.constant for value in totals]
+        if all(number is not None for number in numbers):
+            return max(self.stages, key=lambda stage: stage["total"].constant or 0)
+        try:
+            return {"total": maximum(*dict.fromkeys(totals))}
+        except ExpressionError:
+            return {}
+
+    def bound(self, values: Mapping[str, Expr]) -> Job:
+        """The same with expressions in place of symbols."""
+
+        def exprs(named: Mapping[str, Expr]) -> dict[str, Expr]:
+            return {name: value.substitute(values) for name, value in named.items()}
+
+        known = {id(stage): exprs(stage) for stage in self.stages}  # stages that are alike are one object
+        return Job(tuple(known[id(s)] for s in self.stages), self.microbatches.substitute(values), exprs(self.messages))
+
+
+@attrs.frozen
 class Report:
     """Everything there is to say about a module.
 
@@ -162,6 +201,7 @@ class Report:
         sections: those of a plan of a network, in order.
         per_token: the bytes of K and V of one token of one sequence, in all layers of a rank; None where that is not known.
         ranks: the work of all ranks of tensor parallelism, where there are several and the text says what one would do.
+        job: the memory and the messages of the whole job, of a network.
         numbers: what has been put in for symbols.
     """
 
@@ -177,6 +217,7 @@ class Report:
     sections: tuple[SectionRow, ...] = ()
     per_token: Expr | None = None
     ranks: AllRanks | None = None
+    job: Job | None = None
     numbers: Mapping[str, Expr] = attrs.field(factory=dict)
 
     def bound(self, values: Mapping[str, Expr]) -> Report:
@@ -209,6 +250,7 @@ class Report:
             per_token=self.per_token.substitute(values) if self.per_token is not None else None,
             sections=tuple(attrs.evolve(row, times=row.times.substitute(values)) for row in self.sections),
             ranks=self.ranks.bound(values) if self.ranks is not None else None,
+            job=self.job.bound(values) if self.job is not None else None,
             numbers={**self.numbers, **values},
         )
 
@@ -243,6 +285,8 @@ class Report:
             found += [self.network.total]
         if self.ranks is not None:
             found += [self.ranks.count]
+        if self.job is not None:
+            found += [self.job.microbatches, *(value for stage in self.job.stages for value in stage.values())]
         return {name for value in found for name in value.symbols}
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from bpir.ir.expression import Expr
-from bpir.tools.report import AllRanks, BufferRow, Fact, Report, TaskRow, Work, by_block, by_section, grouped, summed, with_total
+from bpir.tools.report import AllRanks, BufferRow, Fact, Job, Report, TaskRow, Work, by_block, by_section, grouped, summed, with_total
 
 
 def render_json(report: Report, by: str = "task") -> str:
@@ -33,6 +33,8 @@ def document(report: Report, by: str = "task") -> dict[str, Any]:
             del found["totals"]["by_phase"]
         if report.ranks is not None:
             found["ranks"] = _ranks(report.ranks)
+        if report.job is not None:
+            found["job"] = _job(report.job)
         found["memory"] = report.memory_in_full()
         if by == "task" and report.buffers:
             found["buffers"] = [_buffer(buffer) for buffer in report.buffers]
@@ -56,6 +58,15 @@ def _work(work: Work, matmul: bool = False) -> dict[str, Any]:
 def _ranks(ranks: AllRanks) -> dict[str, Any]:
     parts = ranks.parts()
     return {"count": ranks.count, **{name: _work(work, matmul=True) for name, work in parts.items()}}
+
+
+def _job(job: Job) -> dict[str, Any]:
+    return {
+        "stages": [{"memory": stage} for stage in job.stages],
+        "microbatches": job.microbatches,
+        "memory": job.memory,
+        "messages": job.messages,
+    }
 
 
 def _parameters(report: Report) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import attrs
 
 from bpir.ir.expression import ONE, Expr
-from bpir.tools.report import MEANINGS, AllRanks, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
+from bpir.tools.report import MEANINGS, AllRanks, Job, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
 
 _WIDTH = 100  # columns that a table should fit into
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -43,7 +44,22 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
             found.append(_named("memory", "bytes", memory))
     if by == "total" and report.ranks is not None:
         found.append(_ranks_table(report.ranks))
+    if by == "total" and report.job is not None:
+        found += _job_tables(report.job)
     return found
+
+
+def _job_tables(job: Job) -> list[Table]:
+    """The memory of each stage, of stages that are alike once, and the messages."""
+    rows: list[tuple[str | Expr, ...]] = []
+    names = list(job.stages[0])
+    places = [0, *(place for place in range(1, len(job.stages)) if job.stages[place] != job.stages[place - 1]), len(job.stages)]
+    for first, end in pairwise(places):
+        stages = f"stage {first}" if end == first + 1 else f"stages {first} to {end - 1}"
+        rows.append((stages, *job.stages[first].values()))
+    messages = {name.replace("_", " "): value for name, value in job.messages.items()}
+    step = Table(("a step", "times"), (("microbatches", job.microbatches),))
+    return [Table(("a device of", *names), tuple(rows)), _named("messages", "bytes", messages), step]
 
 
 def _ranks_table(ranks: AllRanks) -> Table:
