@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bpir.dialects.bind import Strategy, Workload
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Placement
-from bpir.dialects.dist.tasks import Block, Compute, Mesh
+from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.model.base import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
@@ -54,14 +54,18 @@ def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
 @DIST.rule(
     "R4",
     "a dimension is sharded as the module's placement says: an axis that it names wherever it is, one with `between` there or nowhere, "
-    "any other nowhere",
+    "and any other over no mesh axis of the placement; the shares of a reduced gradient are its own",
 )
 def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
     groups = {axis: group for group in placement.groups for axis in group.axes}
+    used = {group.mesh_axis for group in placement.groups}
     names = {size.text: axis for axis, size in placement.resized.items()}
     for operation, type in _tensors(block):
-        for dim, axes in zip(type.dims, type.axes, strict=True):
-            axis = names.get(dim.text, dim.text)
+        task = Task.of(operation)
+        if task is not None and task.phase == "gradient_reduction":
+            continue
+        for dim, on in zip(type.dims, type.axes, strict=True):
+            axis, axes = names.get(dim.text, dim.text), tuple(mesh_axis for mesh_axis in on if mesh_axis in used)
             group = groups.get(axis)
             if group is None and dim.symbols != (dim.text,):
                 continue  # a number or a composite: a placement can't name it
