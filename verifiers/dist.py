@@ -1,10 +1,10 @@
-"""The structure of a distributed module: references of its blocks, axes of its values, forms of its tasks (rules dist.R1 to dist.R4)."""
+"""The structure of a distributed module: references of its blocks, axes of its values, forms of its tasks (rules dist.R1 to dist.R5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bpir.dialects.bind import Strategy, Workload
+from bpir.dialects.bind import Strategy, Workload, as_word
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Placement
 from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
@@ -27,6 +27,7 @@ def verify(module: Operation) -> list[Diagnostic]:
             unknown = list(_axes(block, mesh.axes))
             found.extend(unknown)
             found.extend(d for placement in ir.placements if not unknown for d in _placed(block, placement))
+            found.extend(d for placement in ir.placements for d in _between(ir, block, placement))
         found.extend(_forms(block))
     return found
 
@@ -73,6 +74,17 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
             if axes != wanted and not (group is not None and group.between and not axes):
                 where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
                 yield error(f"the axis {axis} lies {where}, the placement says; found {type.text} [dist.R4]", operation.span)
+
+
+@DIST.rule("R5", "in training a placement has an axis with `between` exactly if the block's strategy shards the sequence")
+def _between(ir: DistributedTaskIR, block: Block, placement: Placement) -> Iterable[Diagnostic]:
+    strategy = next((strategy for strategy in ir.strategies if strategy.symbol == block.strategy), None)
+    if strategy is not None and any(task.phase == "forward" for task in block.tasks):
+        shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
+        if shards != any(group.between for group in placement.groups):
+            wanted, found = ("an axis", "none") if shards else ("no axis", "one")
+            message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
+            yield error(message, placement.span)
 
 
 def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:
