@@ -1,0 +1,187 @@
+"""The structures of a sweep: each set of tasks that the grid asks for, derived and gated once, with its symbols left open.
+
+What is derived becomes text, so that it can go to another process and means the same there: an expression for each column, and the
+relations without which a point has no value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import attrs
+
+from bpir.dialects.bp import symbol_table
+from bpir.dialects.levels import PortablePlanIR
+from bpir.ir.diagnostic import DiagnosticError, Source
+from bpir.ir.effort import BASE, allow, limited
+from bpir.ir.expression import ONE, Expr, constant, symbol
+from bpir.ir.operation import Operation
+from bpir.sweep.subject import Subject, Swept
+
+Value = int | str
+
+KEYS = ("devices", "totals", "memory", "job", "ranks")
+"""The keys of a report that are columns, with what is below them."""
+
+
+@attrs.frozen
+class Structure:
+    """Some of the choices of a grid, made, and the numbers that are left to be swept.
+
+    Attributes:
+        options: the options of the derivation.
+        fixed: the value of each name of the grid that is the same at all points.
+        axes: the symbols that are swept, each with its numbers.
+        names: the name of the grid for each of these symbols.
+        numbers: of symbols that stand for a name with one value only.
+    """
+
+    options: Mapping[str, str]
+    fixed: Mapping[str, Value]
+    axes: Mapping[str, tuple[int, ...]]
+    names: Mapping[str, str]
+    numbers: Mapping[str, int]
+
+    @property
+    def points(self) -> int:
+        return prod(map(len, self.axes.values()))
+
+
+@attrs.frozen
+class Derived:
+    """What is known of a structure, as text.
+
+    Attributes:
+        columns: the expression of each column.
+        relations: what must hold at a point: what it is called, and the kind and sides of each relation.
+        refused: why it can't be derived; empty if it was.
+    """
+
+    columns: Mapping[str, str] = attrs.field(factory=dict)
+    relations: tuple[tuple[str, str, str, str], ...] = ()
+    refused: str = ""
+
+
+def structures(swept: Sequence[Swept]) -> Iterator[Structure]:
+    """All structures of a grid, in the order of its values."""
+    choices = [list(_choices(one)) for one in swept]
+    for chosen in itertools.product(*choices):
+        options: dict[str, str] = {}
+        fixed: dict[str, Value] = {}
+        axes: dict[str, tuple[int, ...]] = {}
+        names: dict[str, str] = {}
+        numbers: dict[str, int] = {}
+        for one, values in zip(swept, chosen, strict=True):
+            if one.symbol and (len(values) > 1 or not one.option):
+                axes[one.symbol] = tuple(value for value in values if isinstance(value, int))
+                names[one.symbol] = one.name
+                setting: Value = one.symbol
+            else:
+                setting = fixed[one.name] = values[0]
+                if one.symbol and isinstance(values[0], int):
+                    numbers[one.symbol] = values[0]
+            if one.option:
+                options[one.option] = str(setting)
+        yield Structure(options, fixed, axes, names, numbers)
+
+
+def _choices(swept: Swept) -> Iterator[tuple[Value, ...]]:
+    """The values of a name, those together that have the same tasks."""
+    values = swept.axis.values
+    if not swept.symbol:
+        yield from ((value,) for value in values)
+    elif swept.divides and 1 in values:
+        yield (1,)
+        if len(values) > 1:
+            yield tuple(value for value in values if value != 1)
+    else:
+        yield values
+
+
+def derive(subject: Subject, prepared: Operation, structure: Structure, numbers: Mapping[str, int]) -> Derived:
+    """The columns and relations of a structure.
+
+    Args:
+        prepared: the module with the symbols of the grid.
+        numbers: for symbols that are not swept.
+    """
+    allow(2 * BASE)
+    try:
+        with limited(BASE):
+            return _derived(planned(subject, prepared, structure.options), structure, numbers)
+    except DiagnosticError as refusal:
+        first = next((d for d in refusal.diagnostics if d.severity == "error"), refusal.diagnostics[0])
+        return Derived(refused=first.message)
+
+
+def planned(subject: Subject, module: Operation, options: Mapping[str, str]) -> Operation:
+    """The plan of the subject under these options, accepted by the gates of both passes.
+
+    Raises:
+        DiagnosticError: it can't be derived.
+    """
+    from bpir.ir.printer import print_module
+    from bpir.passes.manager import PassManager
+    from bpir.passes.pipeline import parse_pipeline
+
+    pipeline = pipeline_text(subject, options)
+    return PassManager(parse_pipeline(Source("<sweep>", pipeline)), print_module).run(module)
+
+
+def pipeline_text(subject: Subject, options: Mapping[str, str]) -> str:
+    """The passes that lead to a plan, as `--pass-pipeline` takes them."""
+    given = dict(options)
+    if "tensor" not in given and "tensor" not in subject.given:
+        given["tensor"] = "1"
+    distribute, plan = subject.passes
+    return f"{distribute}{{{' '.join(f'{name}={value}' for name, value in given.items())}}},{plan}"
+
+
+def _derived(plan: Operation, structure: Structure, numbers: Mapping[str, int]) -> Derived:
+    from bpir.tools.collect import collect
+    from bpir.tools.report_json import document
+
+    table = symbol_table(plan)
+    values = {name: constant(number) for name, number in {**structure.numbers, **table.bindings, **numbers}.items()}
+    report = document(collect(plan).bound(values))
+    report["devices"] = devices(plan).substitute(values)
+    columns = {name: value.text for name, value in flat(report)}
+    said = []
+    for relation in dict.fromkeys((*table.relations, *table.assumptions)):
+        left, right = relation.left.substitute(values), relation.right.substitute(values)
+        if structure.axes.keys() >= {*left.symbols, *right.symbols}:  # others are about symbols that nothing uses
+            said.append((relation.text, relation.kind, left.text, right.text))
+    return Derived(columns, tuple(said))
+
+
+def devices(plan: Operation) -> Expr:
+    """The ranks of a plan's mesh."""
+    found = ONE
+    for mesh in PortablePlanIR(plan).meshes[:1]:
+        for size in mesh.axes.values():
+            found = found * size
+    return found
+
+
+def flat(report: Mapping[str, Any]) -> Iterator[tuple[str, Expr]]:
+    """The expressions of a report by their keys, joined by dots; places in a list are numbers."""
+    pending = [(key, report[key]) for key in reversed(KEYS) if key in report]
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, Mapping):
+            pending += [(f"{name}.{key}", below) for key, below in reversed(list(value.items()))]
+        elif isinstance(value, list | tuple):
+            pending += [(f"{name}.{place}", below) for place, below in reversed(list(enumerate(value)))]
+        elif isinstance(value, Expr):
+            yield name, value
+        elif type(value) is int:
+            yield name, constant(value)
+
+
+def point_symbols(structure: Structure) -> dict[str, Expr]:
+    """The expression of each name of the grid that has a number: its symbol, or the number that it has everywhere."""
+    found: dict[str, Expr] = {name: constant(value) for name, value in structure.fixed.items() if isinstance(value, int)}
+    return {**found, **{name: symbol(axis) for axis, name in structure.names.items()}}
