@@ -21,13 +21,17 @@ _MAXIMUM_TOKENS = 5000
 _SYMBOL = "'symbol' stands before an SSA value in parentheses, and an affine attribute holds none"
 
 
+Check = tuple[list[tuple[str, int]], list[tuple[str, int]] | None, int, int]
+"""The names of two factors, or of a divisor and None, and where the operation is."""
+
+
 class Affine(NamedTuple):
     """An expression whose names are not yet resolved: tokens of its text, its names with their places."""
 
     tokens: list[str | tuple[str, int]]  # text, or a name and its offset
     value: int | None  # of a constant
     names: list[tuple[str, int]]
-    checks: list[tuple[list[tuple[str, int]], list[tuple[str, int]] | None, int, int]]
+    checks: list[Check]
     level: int  # 0 atom, 1 product, 2 sum
 
 
@@ -74,27 +78,32 @@ def affine_binary(p: ParserState, v: list[Any], start: int, end: int) -> Affine:
     place = p.span(start, end)
     if operator not in "+-*" and operator not in _DIVISIONS:
         raise fail(f"unknown operator '{operator[:60]}'{suggestion(operator, _DIVISIONS)}", place)
-    level = 2 if operator in "+-" else 1
-    checks = [*left.checks, *right.checks]
-    if operator == "*":
-        if left.value is None and right.value is None:
-            checks.append((left.names, right.names, start, end))
-    elif operator in _DIVISIONS and right.value is None:
-        checks.append((right.names, None, start, end))
-    names = [*left.names, *right.names]
-    folds = operator not in _DIVISIONS or (right.value or 0) > 0
-    if left.value is not None and right.value is not None and folds:
-        value = _constant(left.value, operator, right.value)
+    checks = [*left.checks, *right.checks, *_checks(left, operator, right, start, end)]
+    value = _constant(left.value, operator, right.value)
+    if value is not None:
         if not -_LIMIT <= value < _LIMIT:
             raise fail("the value of this affine expression does not fit in 64 bits", place)
         return Affine([str(value)], value, [], checks, 0)
     if len(left.tokens) + len(right.tokens) > _MAXIMUM_TOKENS:
         raise fail("this affine expression is too large", place)
+    level = 2 if operator in "+-" else 1
     tokens = [*_wrapped(left, level), f" {operator} ", *_wrapped(right, level - 1)]
-    return Affine(tokens, None, names, checks, level)
+    return Affine(tokens, None, [*left.names, *right.names], checks, level)
 
 
-def _constant(a: int, operator: str, b: int) -> int:
+def _checks(left: Affine, operator: str, right: Affine, start: int, end: int) -> list[Check]:
+    """What is to be symbolic when the names are resolved: one of two factors, a divisor."""
+    if operator == "*" and left.value is None and right.value is None:
+        return [(left.names, right.names, start, end)]
+    if operator in _DIVISIONS and right.value is None:
+        return [(right.names, None, start, end)]
+    return []
+
+
+def _constant(a: int | None, operator: str, b: int | None) -> int | None:
+    """The value of an operation on constants; None if one is no constant, or a divisor is not positive."""
+    if a is None or b is None or (operator in _DIVISIONS and b <= 0):
+        return None
     if operator == "+":
         return a + b
     if operator == "-":

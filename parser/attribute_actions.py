@@ -92,25 +92,25 @@ def integer_value(p: ParserState, literal: Number, type_: Type) -> int:
         raise fail(f"a number cannot have the type {type_.text[:80]}", place)
     if literal.is_float:
         raise fail(f"a number with a dot cannot have the type {type_.text}", place)
-    value = int(literal.text, 16 if literal.is_hex else 10)
-    width = type_.width if isinstance(type_, IntegerType) else 64
-    sign = type_.signedness if isinstance(type_, IntegerType) else "s"
-    if literal.negative:
-        if sign == "u":
-            raise fail(f"{type_.text} holds no negative numbers", place)
-        good = 0 < value <= 1 << width - 1 if width else False
-        value = -value
-    else:
-        good = value < (1 << width - 1 if sign == "s" and width else 1 << width)
-    if not good:
-        if not value:
-            raise fail("-0 is no integer: write 0", place)
+    width, sign = (64, "s") if isinstance(type_, IndexType) else (type_.width, type_.signedness)
+    if literal.negative and sign == "u":
+        raise fail(f"{type_.text} holds no negative numbers", place)
+    magnitude = int(literal.text, 16 if literal.is_hex else 10)
+    if literal.negative and not magnitude:
+        raise fail("-0 is no integer: write 0", place)
+    value = -magnitude if literal.negative else magnitude
+    if not _fits(value, width, sign == "s"):
         raise fail(f"{str(value)[:60]} does not fit in {type_.text}", place)
     if type_ is I1:
         return value & 1
-    if sign == "u" or not width:
-        return value
-    return value - (1 << width) if value >> width - 1 & 1 and value > 0 else value
+    return value if sign == "u" or not width or value < 1 << width - 1 else value - (1 << width)
+
+
+def _fits(value: int, width: int, signed: bool) -> bool:
+    """Whether so many bits hold a value: without `signed`, positive ones that set the highest bit, too."""
+    if not width:
+        return value == 0
+    return -(1 << width - 1) <= value < 1 << (width - 1 if signed else width)
 
 
 def boolean(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:

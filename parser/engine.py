@@ -16,13 +16,14 @@ from bpir.parser.lexer import (
     BANG,
     DIMENSION_LIST,
     DIMENSIONS,
+    END,
     HASH,
     MAXIMUM_DEPTH,
     METADATA,
+    PUNCTUATION,
     RAW_ANGLE,
     RAW_SQUARE,
     TOKEN,
-    WORD,
     RawError,
     metadata_end,
     raw_end,
@@ -32,11 +33,18 @@ from bpir.parser.tables import ACCEPT, Tables
 RawAction = Callable[[Any, list[Any], int, int], Any]
 """Receives the parser's state, the values of all symbols of its rule, and the offsets of its text."""
 
+Reduction = tuple[int, int, int, RawAction | None, int]
+"""A rule: its nonterminal, its length, the index of the value that is passed on (or -1), its action, and the number of its memo."""
+
 SUMS = -1
 """The number of what is no memo: of sums that are read at once."""
+NO_MEMO = -1
+ONLY_VALUE = -2
+"""The number of a rule without a memo that passes on its only value, as most rules do."""
 
 _MAXIMUM_STACK = 60_000
-_SIGILS = (HASH, BANG)
+_AS_MATCHED = frozenset(range(PUNCTUATION, END + 1)) - {HASH, BANG}  # tokens that no body may follow
+_RAW = (("{-#", METADATA, metadata_end), ("<", RAW_ANGLE, raw_end), ("[", RAW_SQUARE, raw_end))
 
 
 class Program(NamedTuple):
@@ -44,14 +52,15 @@ class Program(NamedTuple):
 
     actions: list[dict[str | int, int]]
     gotos: list[dict[int, int]]
-    reductions: list[tuple[int, int, int, RawAction | None, int]]
-    """Per rule: nonterminal, length, index of the value that is passed on (or -1), action, memo number (or -1)."""
+    reductions: list[Reduction]
     memos: dict[int, list[tuple[Callable[..., re.Match[str] | None], int, int]]]
     """Per state: the matchers of texts that may be memoized, each with the memo's number and the state to go to."""
     starts: dict[str, int]
     tables: Tables
     wholes: frozenset[int]
     """The states in which an operation may come that leads back to the state: it may be read at once."""
+    whole_reader: Callable[[Any], Callable[[int, int], int | None]]
+    """Makes what reads an operation at once, between two offsets: it says where the operation ends, or None."""
 
 
 def run(program: Program, parser: Any, start: str, position: int, end: int) -> Any:
@@ -62,12 +71,7 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     """
     actions, gotos, reductions, memos = program.actions, program.gotos, program.reductions, program.memos
     text: str = parser.text
-    memo: list[dict[str, Any]] = parser.memo
-    wholes: frozenset[int] = frozenset()
-    if parser.has_generic:
-        from bpir.parser.whole import OPERATION, read_whole
-
-        wholes = program.wholes
+    wholes: frozenset[int] = parser.wholes
     match = TOKEN.match
     state = program.starts[start]
     states = [state]
@@ -78,123 +82,141 @@ def run(program: Program, parser: Any, start: str, position: int, end: int) -> A
     row = actions[state]
     while True:
         if state in wholes:
-            found = OPERATION.match(text, position, end)
-            read_to = read_whole(parser, found) if found is not None else None
+            read_to = parser.read_whole(position, end)
             if read_to is not None:
                 position = finish = read_to
                 continue
         elif state in memos:
-            for matcher, number, target in memos[state]:
-                found = matcher(text, position, end)
-                if found is not None:
-                    value = memo[number].get(found[1]) if number != SUMS else parser.sums.get(found)
-                    after = target
-                    break
-            else:
-                value = None
-            if value is not None:
-                states.append(after)
+            known = _remembered(parser, memos[state], text, position, end)
+            if known is not None:
+                value, state, begin, position = known
+                finish = position
+                states.append(state)
                 values.append(value)
-                offsets.append(found.start(1))  # type: ignore[union-attr]
-                position = finish = found.end(1)  # type: ignore[union-attr]
-                state = after
+                offsets.append(begin)
                 row = actions[state]
                 continue
-        token = match(text, position, end)
-        kind = token.lastindex  # type: ignore[union-attr]
-        if kind is None:
-            raise parser.bad_token(token.end())  # type: ignore[union-attr]
-        value = token[kind]  # type: ignore[index]
-        position = token.end()  # type: ignore[union-attr]
-        if (kind in _SIGILS) and text.startswith("<", position, end) and value[-1] != ">":
-            try:
-                position = raw_end(text, position, end)
-            except RawError as problem:
-                raise fail(problem.message, parser.span(problem.offset, problem.offset + 1)) from None
-            value = text[token.start(kind) : position]  # type: ignore[union-attr]
-        literal = kind <= WORD
+        token: Any = match(text, position, end)  # always one, of no class where the text is wrong
+        kind = token.lastindex
+        if kind in _AS_MATCHED:
+            value, position = token[kind], token.end()
+        else:
+            value, position = _with_body(parser, token, end)
         while True:
-            action = row.get(value) if literal else row.get(kind)
+            action = row.get(value)  # of a keyword or a sign
             if action is None:
-                if kind == WORD:
-                    action = row.get(WORD)
+                action = row.get(kind)
                 if action is None:
-                    action, kind, value, position, literal = _special(parser, row, token, position, end)
-                    if action is None:
-                        raise parser.syntax_error(program, states, row, token, finish)
+                    action, kind, value, position = _other_reading(program, parser, states, token, end, finish)
             if action >= 0:
                 if action == ACCEPT:
                     return values[1]
                 states.append(action)
                 values.append(value)
-                offsets.append(position - len(value) if kind < RAW_ANGLE else parser.raw_start)
+                offsets.append(position - len(value))
                 finish = position
                 state = action
                 row = actions[state]
                 if len(states) > check_at:
                     check_at = _check_depth(program, parser, states, offsets[-1])
                 break
-            left, length, index, call, number = reductions[~action]
-            if length == 1 and index == 0:
+            reduction = reductions[~action]
+            if reduction[4] == ONLY_VALUE:
                 del states[-1]
             else:
-                if length:
-                    begin = offsets[-length]
-                    if call is None:
-                        value_of = values[index - length]
-                    else:
-                        value_of = call(parser, values[-length:], begin, finish)
-                        if number >= 0:
-                            parser.remember(number, begin, finish, value_of)
-                    del states[-length:]
-                    del values[-length:]
-                    del offsets[-length:]
-                else:
-                    begin = finish
-                    value_of = call(parser, [], begin, finish) if call is not None else []
-                values.append(value_of)
-                offsets.append(begin)
-            state = gotos[states[-1]][left]
+                _reduce(parser, reduction, states, values, offsets, finish)
+            state = gotos[states[-1]][reduction[0]]
             states.append(state)
             row = actions[state]
             if state in wholes:
-                found = OPERATION.match(text, token.start(), end)  # type: ignore[union-attr]
-                read_to = read_whole(parser, found) if found is not None else None
-                if read_to is not None:
-                    position = finish = read_to
-                    break
+                position = token.start()  # an operation that starts with this token may be read at once
+                break
 
 
-def _special(parser: Any, row: dict[str | int, int], token: Any, position: int, end: int) -> Any:
-    """Another reading of a token that is not acceptable as it stands: action, class, value, end, whether it is literal."""
-    kind = token.lastindex
+def _remembered(parser: Any, texts: list[Any], text: str, position: int, end: int) -> tuple[Any, int, int, int] | None:
+    """The value of a text that was read before, the state to go to, and where it begins and ends. None: the grammar must read it."""
+    for matcher, number, target in texts:
+        found = matcher(text, position, end)
+        if found is not None:
+            value = parser.memo[number].get(found[1]) if number != SUMS else parser.sums.get(found)
+            return (value, target, found.start(1), found.end(1)) if value is not None else None
+    return None
+
+
+def _with_body(parser: Any, token: re.Match[str], end: int) -> tuple[str, int]:
+    """The text of a `#name` or `!name`, with its body where one follows at once, and its end.
+
+    Raises:
+        DiagnosticError: there is no token here, or the body does not end.
+    """
+    kind, position, text = token.lastindex, token.end(), parser.text
+    if kind is None:
+        raise parser.bad_token(position)
     value = token[kind]
-    start = token.start(kind)
-    text: str = parser.text
-    parser.raw_start = start
+    if text.startswith("<", position, end) and value[-1] != ">":
+        position = _end_of_body(parser, raw_end, position, end)
+        value = text[token.start(kind) : position]
+    return value, position
+
+
+def _reduce(parser: Any, reduction: Reduction, states: list[int], values: list[Any], offsets: list[int], finish: int) -> None:
+    """Replace the values of the symbols of a rule by that of its action, and remember it where the rule has a memo."""
+    _, length, index, call, number = reduction
+    if not length:
+        values.append(call(parser, [], finish, finish) if call is not None else [])
+        offsets.append(finish)
+        return
+    begin = offsets[-length]
+    if call is None:
+        value = values[index - length]
+    else:
+        value = call(parser, values[-length:], begin, finish)
+        if number >= 0:
+            parser.remember(number, begin, finish, value)
+    del states[-length:]
+    del values[-length:]
+    del offsets[-length:]
+    values.append(value)
+    offsets.append(begin)
+
+
+def _other_reading(
+    program: Program, parser: Any, states: list[int], token: re.Match[str], end: int, finish: int
+) -> tuple[int, int, str, int]:
+    """Another reading of a token that is not acceptable as it was matched: its action, class, text and end.
+
+    Raises:
+        DiagnosticError: there is none.
+    """
+    row = program.actions[states[-1]]
+    kind: int = token.lastindex  # type: ignore[assignment]
+    value, start = token[kind], token.start(kind)
     if value[:1] == ":" and len(value) > 1:  # `@a :: @b` may have blanks between the colons, or they are two tokens
         if "::" in row:
-            return row["::"], kind, "::", position, True
-        return row.get(":"), kind, ":", start + 1, True
-    if value == "{-#" and METADATA in row:
-        return _raw(parser, row, METADATA, metadata_end, start, end)
-    if value == "<" and RAW_ANGLE in row:
-        return _raw(parser, row, RAW_ANGLE, raw_end, start, end)
-    if value == "[" and RAW_SQUARE in row:
-        return _raw(parser, row, RAW_SQUARE, raw_end, start, end)
+            return row["::"], kind, "::", token.end()
+        if ":" in row:
+            return row[":"], kind, ":", start + 1
+    for opening, raw, find_end in _RAW:
+        if value == opening and raw in row:
+            finish = _end_of_body(parser, find_end, start, end)
+            return row[raw], raw, parser.text[start:finish], finish
     if DIMENSIONS in row:
-        found = DIMENSION_LIST.match(text, start, end)
+        found = DIMENSION_LIST.match(parser.text, start, end)
         if found is not None:
-            return row[DIMENSIONS], DIMENSIONS, found[0], found.end(), False
-    return None, kind, value, position, kind <= WORD
+            return row[DIMENSIONS], DIMENSIONS, found[0], found.end()
+    raise parser.syntax_error(program, states, row, token, finish)
 
 
-def _raw(parser: Any, row: dict[str | int, int], kind: int, finder: Any, start: int, end: int) -> Any:
+def _end_of_body(parser: Any, find_end: Callable[[str, int, int], int], start: int, end: int) -> int:
+    """The end of a body that is not read by the grammar.
+
+    Raises:
+        DiagnosticError: it does not end.
+    """
     try:
-        finish = finder(parser.text, start, end)
+        return find_end(parser.text, start, end)
     except RawError as problem:
         raise fail(problem.message, parser.span(problem.offset, problem.offset + 1)) from None
-    return row[kind], kind, parser.text[start:finish], finish, False
 
 
 def _check_depth(program: Program, parser: Any, states: list[int], offset: int) -> int:

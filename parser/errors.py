@@ -42,27 +42,43 @@ def syntax_error(
     kind = token.lastindex
     text = token[kind]
     start = token.start(kind)
-    span = parser.span(start, max(token.end(kind), start + 1))
     accepted = {key: state for key in row if (state := _shifting(program, states, key)) is not None}
     words = [key for key in accepted if isinstance(key, str) and is_word(key)]
     operations = [word for word in words if _opens_operation(word)]
     if kind == WORD and operations:
-        if text in DECLARATIONS:
-            return fail(f"'{text}' has no custom form: write it in generic form, its name in quotes", span)
-        if "." in text or len(operations) == len(words):
-            return fail(f"unknown operation '{text}'{suggestion(text, {*operations, *DECLARATIONS})}", span)
-    before = _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish) if text == "<" else None
-    if before is not None and before[0] not in _ANGLED:
-        near = suggestion(before[0], _ANGLED)
-        return fail(f"'{before[0]}' takes no '<'{near}", parser.span(before.start(), before.end()))
+        unknown = _no_operation(text, words, operations)
+        if unknown is not None:
+            return fail(unknown, parser.span(start, token.end(kind)))
+    elif text == "<":
+        before = _WORD_BEFORE.search(parser.text, max(0, finish - 200), finish)
+        if before is not None and before[0] not in _ANGLED:
+            return fail(f"'{before[0]}' takes no '<'{suggestion(before[0], _ANGLED)}", parser.span(before.start(), before.end()))
+    return _unexpected(parser, program, accepted, token, finish)
+
+
+def _unexpected(parser: ParserState, program: Program, accepted: dict[str | int, int], token: Any, finish: int) -> DiagnosticError:
+    """What was expected and what was found, at the token, or behind the last one where that is far away."""
+    kind = token.lastindex
+    text = token[kind]
+    start = token.start(kind)
     ended = kind == END and start >= len(parser.text)  # else it is the end of a body
     found = "the end of the file" if ended else f"'{_shown(text or parser.text[start])}'"
-    message = f"expected {_expected(program, accepted, bool(operations))}, found {found}"
-    if kind == WORD:
-        message += suggestion(text, words)
+    words = [key for key in accepted if isinstance(key, str) and is_word(key)]
+    near = suggestion(text, words) if kind == WORD else ""
     if finish and (ended or parser.text.count("\n", finish, start) > 1):
-        span = parser.span(finish - 1, finish)  # far away: what is missing is missing after the last token
-    return fail(message, span, *_opening(parser, program, accepted, finish))
+        span = parser.span(finish - 1, finish)
+    else:
+        span = parser.span(start, max(token.end(kind), start + 1))
+    return fail(f"expected {_expected(program, accepted)}, found {found}{near}", span, *_opening(parser, program, accepted, finish))
+
+
+def _no_operation(word: str, words: list[str], operations: list[str]) -> str | None:
+    """Why a word opens no operation, where one may come; None if the word may be meant for something else."""
+    if word in DECLARATIONS:
+        return f"'{word}' has no custom form: write it in generic form, its name in quotes"
+    if "." in word or len(operations) == len(words):
+        return f"unknown operation '{word}'{suggestion(word, {*operations, *DECLARATIONS})}"
+    return None
 
 
 _WORD_BEFORE = re.compile(r"(?<![A-Za-z0-9_$.#!%@^])[A-Za-z_][A-Za-z0-9_$.]*\Z")
@@ -99,30 +115,33 @@ def _shifting(program: Program, states: list[int], key: str | int) -> int | None
     return stack[-1]
 
 
-def _expected(program: Program, accepted: dict[str | int, int], operations: bool) -> str:
+def _expected(program: Program, accepted: dict[str | int, int]) -> str:
     """The acceptable tokens in the user's words: what closes something first, then keywords, then the rest."""
-    shown: dict[str, int] = {}
+    operations = any(isinstance(key, str) and is_word(key) and _opens_operation(key) for key in accepted)
+    ranks: dict[str, int] = {}
     for key, state in accepted.items():
-        rule = program.tables.closing.get(state, {}).get(str(key))
-        if isinstance(key, int):
-            if operations and key in _STARTS_OPERATION:
-                continue
-            shown[USER_WORDS.get(key, "")] = 3
-        elif _opens_operation(key):
-            shown["an operation"] = 2
-        elif rule in _LISTS and key != ":":
-            what = _list(rule, key)
-            shown[f"'{key}' to close {what}"] = 0
-        elif rule == "generic":
-            shown["':' and the type of the operation"] = 0
-        else:
-            shown[f"'{key}'"] = 1
-    names = sorted((name for name in shown if name), key=lambda name: (shown[name], name))
+        if isinstance(key, str):
+            name, rank = _expected_literal(key, program.tables.closing.get(state, {}).get(key))
+            ranks[name] = rank
+        elif not (operations and key in _STARTS_OPERATION):
+            ranks[USER_WORDS.get(key, "")] = 3
+    names = sorted((name for name in ranks if name), key=lambda name: (ranks[name], name))
     if len(names) > 6:
         names = [*names[:5], "something else"]
     if not names:
         return "something else"
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def _expected_literal(key: str, rule: str | None) -> tuple[str, int]:
+    """A keyword or sign in the user's words, with its rank; `rule` is what it closes."""
+    if _opens_operation(key):
+        return "an operation", 2
+    if rule in _LISTS and key != ":":
+        return f"'{key}' to close {_list(rule, key)}", 0
+    if rule == "generic":
+        return "':' and the type of the operation", 0
+    return f"'{key}'", 1
 
 
 _BRACKETS = re.compile(r'[()\[\]{}<>]|->|"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
@@ -141,15 +160,21 @@ def _opening(parser: ParserState, program: Program, accepted: dict[str | int, in
     region = parser.regions[-1]
     if len(parser.regions) > 1 and "}" in accepted:
         return [note("the region that is open here starts there", parser.span(region.start - 1, region.start))]
+    opened = _open_bracket(parser.text, region.start, finish)
+    if opened is None or "\n" not in parser.text[opened:finish]:
+        return []
+    closer = _CLOSERS[parser.text[opened]]
+    rule = program.tables.closing.get(accepted[closer], {}).get(closer) if closer in accepted else None
+    what = _list(rule or "", closer)
+    return [note(f"{what} is opened here", parser.span(opened, opened + 1))] if what else []
+
+
+def _open_bracket(text: str, start: int, end: int) -> int | None:
+    """The offset of the last bracket of a part of the text that is not closed in it."""
     opened: list[int] = []
-    for match in _BRACKETS.finditer(parser.text, region.start, finish):
+    for match in _BRACKETS.finditer(text, start, end):
         if match[0] in _CLOSERS:
             opened.append(match.start())
         elif match[0] in ")]}>" and opened:
             opened.pop()
-    if not opened or "\n" not in parser.text[opened[-1] : finish]:
-        return []
-    closer = _CLOSERS[parser.text[opened[-1]]]
-    rule = program.tables.closing.get(accepted[closer], {}).get(closer) if closer in accepted else None
-    what = _list(rule or "", closer)
-    return [note(f"{what} is opened here", parser.span(opened[-1], opened[-1] + 1))] if what else []
+    return opened[-1] if opened else None

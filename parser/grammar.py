@@ -50,7 +50,7 @@ from bpir.ir.declaration import (
 from bpir.parser.affine_actions import AFFINE_ACTIONS, AFFINE_FACTORIES
 from bpir.parser.attribute_actions import ATTRIBUTE_ACTIONS, ATTRIBUTE_FACTORIES
 from bpir.parser.base_grammar import BASE, BASE_STARTS
-from bpir.parser.engine import SUMS, Program, RawAction
+from bpir.parser.engine import NO_MEMO, ONLY_VALUE, SUMS, Program, RawAction
 from bpir.parser.expression_actions import EXPRESSION_ACTIONS
 from bpir.parser.function_actions import FUNCTION_ACTIONS
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, is_word
@@ -167,7 +167,8 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
     memo_rules = {found.nonterminals.index(name): number for name, (number, _) in _MEMOIZED.items()}
     for rule in found.rules:
         call, index = _bound(rule, actions)
-        reductions.append((rule.left, len(rule.symbols), index, call, memo_rules.get(rule.left, -1)))
+        number = ONLY_VALUE if len(rule.symbols) == 1 and index == 0 else memo_rules.get(rule.left, NO_MEMO)
+        reductions.append((rule.left, len(rule.symbols), index, call, number))
     memos: dict[int, list[Any]] = {}
     for name, (number, pattern) in _MEMOIZED.items():
         left = found.nonterminals.index(name)
@@ -178,7 +179,14 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
     for state, goto in enumerate(found.gotos):
         if expression in goto and not any(isinstance(key, str) and is_word(key) for key in found.actions[state]):
             memos.setdefault(state, []).append((SUM.match, SUMS, goto[expression]))
-    return Program(found.actions, found.gotos, reductions, memos, found.starts, found, frozenset(_before_operations(found)))
+    wholes = frozenset(_before_operations(found))
+    return Program(found.actions, found.gotos, reductions, memos, found.starts, found, wholes, _whole_reader)
+
+
+def _whole_reader(p: ParserState) -> Callable[[int, int], int | None]:
+    from bpir.parser.whole import WholeReader  # its patterns are compiled for files with operations in generic form
+
+    return WholeReader(p).read
 
 
 def _before_operations(found: Tables) -> Iterator[int]:

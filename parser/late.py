@@ -5,8 +5,9 @@ Their results have no type until the whole text has been read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from bpir.ir.attributes import Type
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.operation import Operation, Value, outermost
 from bpir.parser.state import ParserState, UnknownType
@@ -34,8 +35,7 @@ def complete(p: ParserState, operations: Sequence[Operation]) -> None:
     """
     wrong: list[Diagnostic] = []
     file = outermost(operations)
-    kinds = dict.fromkeys(operation.declaration for operation in p.late)
-    for declaration in kinds:
+    for declaration in dict.fromkeys(operation.declaration for operation in p.late):
         assert declaration is not None
         ours = [operation for operation in p.late if operation.declaration is declaration]
         try:
@@ -44,15 +44,19 @@ def complete(p: ParserState, operations: Sequence[Operation]) -> None:
             wrong.extend(problem.diagnostics)
             continue
         for operation, types in zip(ours, found, strict=True):
-            results = operation.results or [Value(UnknownType(), operation, index) for index in range(len(types))]
-            if types and len(results) != len(types):
-                wrong.append(error(f"'{operation.name}' has {len(types)} result(s), but {len(results)} name(s) are given", operation.span))
-                continue
-            operation.results = results
-            for value, type_ in zip(results, types, strict=False):
-                if value.type is not type_ and not isinstance(value.type, UnknownType):
-                    message = f"'%{value.name}' has type {type_}, but is used as {value.type}"
-                    wrong.append(error(message, operation.span))
-                value.type = type_
+            wrong.extend(_give_types(operation, types))
     if wrong:
         raise DiagnosticError(*sorted(wrong, key=lambda d: d.span.start if d.span is not None else 0))
+
+
+def _give_types(operation: Operation, types: Sequence[Type]) -> Iterator[Diagnostic]:
+    """Give the results of an operation their types; errors where they are not as many, or used as others."""
+    results = operation.results or [Value(UnknownType(), operation, index) for index in range(len(types))]
+    if types and len(results) != len(types):
+        yield error(f"'{operation.name}' has {len(types)} result(s), but {len(results)} name(s) are given", operation.span)
+        return
+    operation.results = results
+    for value, type_ in zip(results, types, strict=False):
+        if value.type is not type_ and not isinstance(value.type, UnknownType):
+            yield error(f"'%{value.name}' has type {type_}, but is used as {value.type}", operation.span)
+        value.type = type_

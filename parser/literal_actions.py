@@ -78,25 +78,27 @@ def dense(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     type_: Type = v[-1]
     place = p.span(start, end)
     shape, element = _shaped_type(p, type_, place)
-    literal: Literal | None = v[2] if len(v) == 6 else None
-    numeric = isinstance(element, IntegerType | IndexType | FloatType | ComplexType)
-    if literal is None:
-        if prod(shape):
-            raise fail("data without elements needs a type without elements", place)
-        return ElementsAttr("dense", "", type_)
-    first = literal.elements[0] if literal.elements else None
-    if literal.shape is None and isinstance(first, str) and first[0] == '"' and numeric:
-        return ElementsAttr("dense", _hex_data(unquoted(first), shape, element, place), type_)
-    if isinstance(first, tuple) and literal.shape is None and prod(shape) == 2:
-        literal = Literal(shape, list(first)) if not isinstance(element, ComplexType) else literal
-    if literal.shape is not None and literal.shape != shape:
+    if len(v) == 6:
+        return ElementsAttr("dense", _dense_body(p, v[2], shape, element, place), type_)
+    if prod(shape):
+        raise fail("data without elements needs a type without elements", place)
+    return ElementsAttr("dense", "", type_)
+
+
+def _dense_body(p: ParserState, literal: Literal, shape: tuple[int, ...], element: Type, place: Span) -> str:
+    """The canonical text of the elements: one element alone where all are the same."""
+    if literal.shape is None:
+        (alone,) = literal.elements
+        if isinstance(alone, str) and alone[0] == '"' and isinstance(element, IntegerType | IndexType | FloatType | ComplexType):
+            return _hex_data(unquoted(alone), shape, element, place)
+        if isinstance(alone, tuple) and prod(shape) == 2 and not isinstance(element, ComplexType):
+            literal = Literal(shape, list(alone))
+    elif literal.shape != shape:
         raise fail(f"the literal has the shape {list(literal.shape)}, its type {list(shape)}", place)
     texts = list(_texts(p, literal.elements, element, place))
-    if not texts:
-        return ElementsAttr("dense", "", type_)
-    if len(set(texts)) == 1:
-        return ElementsAttr("dense", texts[0], type_)
-    return ElementsAttr("dense", _nested(texts, shape), type_)
+    if len(set(texts)) <= 1:
+        return texts[0] if texts else ""
+    return _nested(texts, shape)
 
 
 def _hex_data(text: str, shape: tuple[int, ...], element: Type, place: Span) -> str:
@@ -178,9 +180,7 @@ def sparse(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     if values.shape is not None and values.shape != (count,):
         raise fail(f"there are {count} indices, but {len(value_texts)} values", place)
     if indices.shape is not None:
-        for position, text in enumerate(index_texts):
-            if not 0 <= int(text) < shape[position % len(shape)]:
-                raise fail(f"the index {text} is outside of {type_.text[:80]}", place)
+        _check_indices(index_texts, shape, type_, place)
     if not index_texts:
         return ElementsAttr("sparse", "", type_)
     body = [
@@ -188,6 +188,13 @@ def sparse(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
         for texts, literal in ((index_texts, indices), (value_texts, values))
     ]
     return ElementsAttr("sparse", ", ".join(body), type_)
+
+
+def _check_indices(texts: list[str], shape: tuple[int, ...], type_: Type, place: Span) -> None:
+    """Refuse an index outside of the shape; the numbers of all indices come one after another."""
+    for position, text in enumerate(texts):
+        if not 0 <= int(text) < shape[position % len(shape)]:
+            raise fail(f"the index {text} is outside of {type_.text[:80]}", place)
 
 
 def resource(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:

@@ -337,7 +337,7 @@ def _inferred(p: ParserState, op: Operation, declaration: OperationDeclaration) 
     try:
         return declaration.infer(op) or []
     except DiagnosticError:
-        from bpir.parser.undeclared import undeclared_symbols
+        from bpir.parser.undeclared import undeclared_symbols  # imported when a user errs
 
         causes = undeclared_symbols(p, op)
         if causes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source
 from bpir.ir.expression_error import ExpressionError
-from bpir.parser.engine import Program, run
+from bpir.parser.engine import Program
 from bpir.parser.lexer import SPACE
 from bpir.parser.state import ParserState
 
@@ -42,27 +42,31 @@ def parse_again(source: Source, program: Program, allow_unregistered: bool, fail
             break  # it is not clear what to leave out, or that is left out already
         start, end = extent
         defined.update(_NAMES.findall(text, start, end))
-        rest = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
-        if rest == text:
-            break
-        text = rest
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
         work += max(len(text), 1000)
         state = ParserState(source, program, allow_unregistered)
         state.text = text
-        try:
-            run(program, state, "module", 0, len(text))
-        except DiagnosticError as another:
-            problem = another
-        except ExpressionError:
-            break  # the steps are spent: what is left is not looked at
-        else:
+        another = _error_of(state)
+        if another is None:
             break
+        problem = another
         for diagnostic in problem.diagnostics:
             if _place(diagnostic) not in shown and not _follows(diagnostic, defined):
                 shown.add(_place(diagnostic))
                 found.append(diagnostic)
     later = sorted(found[len(first.diagnostics) :], key=lambda d: d.span.start if d.span is not None else 0)
     return DiagnosticError(*first.diagnostics, *later[: _MAXIMUM_ERRORS - 1])
+
+
+def _error_of(state: ParserState) -> DiagnosticError | None:
+    """The next error of a text; None if it has none, or the steps are spent, so that what is left is not looked at."""
+    try:
+        state.read("module", 0, len(state.text))
+    except DiagnosticError as problem:
+        return problem
+    except ExpressionError:
+        return None
+    return None
 
 
 def _place(diagnostic: Diagnostic) -> Any:
@@ -79,21 +83,14 @@ def _follows(diagnostic: Diagnostic, defined: set[str]) -> bool:
 
 def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | None:
     """Where the operation that the problem is in starts and ends; None if that is not clear."""
-    span = problem.diagnostics[0].span
-    if span is None or span.source is not state.source or problem.diagnostics[0] in state.unresolved:
-        return None  # (what is unresolved is known at the end, when all was read)
+    first = problem.diagnostics[0]
+    span = first.span
     text = state.text
-    if span.start >= len(text.rstrip()) or problem.diagnostics[0].message.endswith("found the end of the file"):
+    if span is None or span.source is not state.source or first in state.unresolved:
+        return None  # (what is unresolved is known at the end, when all was read)
+    if span.start >= len(text.rstrip()) or first.message.endswith("found the end of the file"):
         return None
-    open_regions = list(state.regions)
-    while len(open_regions) > 1 and _in_signature(text, open_regions[-1].start, span.start):
-        open_regions.pop()
-    scope = open_regions[-1]
-    begin = _inside(text, scope.start) if len(open_regions) > 1 else 0
-    for operation in reversed(scope.block.operations if scope.block is not None else ()):
-        if operation.span is not None and operation.span.end <= span.start:
-            begin = max(begin, operation.span.end)
-            break
+    begin = _read_to(state, span.start)
     error = span.start
     line = text.rfind("\n", 0, error) + 1
     read = SPACE.match(text, begin)  # comments are no content
@@ -101,6 +98,19 @@ def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | N
         error = line - 1  # what follows an operation that is not complete: that one is left out
     start = _start(text, begin, error)
     return (start, end) if (end := _end(text, start, error)) is not None else None
+
+
+def _read_to(state: ParserState, error: int) -> int:
+    """Where the operation that was read last before an error ends; else where the operations of its region start."""
+    open_regions = list(state.regions)
+    while len(open_regions) > 1 and _in_signature(state.text, open_regions[-1].start, error):
+        open_regions.pop()
+    scope = open_regions[-1]
+    begin = _inside(state.text, scope.start) if len(open_regions) > 1 else 0
+    for operation in reversed(scope.block.operations if scope.block is not None else ()):
+        if operation.span is not None and operation.span.end <= error:
+            return max(begin, operation.span.end)
+    return begin
 
 
 def _in_signature(text: str, start: int, error: int) -> bool:

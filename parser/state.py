@@ -18,7 +18,6 @@ from bpir.parser.sums import Sums
 
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
-    from bpir.parser.whole import WholeReader
 
 OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
@@ -94,7 +93,6 @@ class ParserState:
         self.text = source.text
         self.program = program
         self.allow_unregistered = allow_unregistered
-        self.raw_start = 0
         self.memo: list[dict[str, Any]] = [{}, {}, {}]
         self.sums = Sums(self)
         self.types: dict[str, Type] = {}  # by the whole text of a `!name<...>` token
@@ -113,8 +111,9 @@ class ParserState:
         self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
         self.late: list[Operation] = []  # whose result types follow where the whole text has been read
-        self.has_generic = '"(' in source.text  # whether an operation in generic form may be in it
-        self.whole: WholeReader | None = None  # made when the first whole operation is found
+        has_generic = '"(' in source.text  # whether an operation in generic form may be in it
+        self.wholes = program.wholes if has_generic else frozenset()
+        self.read_whole = program.whole_reader(self) if has_generic else None
         self._bodies: dict[tuple[str, str], Any] = {}
 
     # --- places ---
@@ -142,12 +141,20 @@ class ParserState:
         if end - start < _MEMO_TEXT and len(self.memo[number]) < _MEMO_SIZE:
             self.memo[number][self.text[start:end]] = value
 
+    def read(self, start: str, begin: int, end: int) -> Any:
+        """Parse a part of the text by the start symbol `start`.
+
+        Raises:
+            DiagnosticError: the part does not fit, or an action refused it.
+        """
+        return run(self.program, self, start, begin, end)
+
     def body(self, start: str, raw: Raw) -> Any:
         """Parse the inside of a body by the start symbol `start`; each distinct text is parsed once."""
         key = (start, raw.text)
         if key in self._bodies:
             return self._bodies[key]
-        value = run(self.program, self, start, raw.span.start, raw.span.end)
+        value = self.read(start, raw.span.start, raw.span.end)
         self._bodies[key] = value
         return value
 

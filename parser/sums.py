@@ -63,11 +63,9 @@ class Sums:
         if _PLAIN.fullmatch(text):
             value = _of_symbols(text)
         else:
-            from bpir.parser.engine import run
-
             self._products[text] = None
             try:
-                value = run(self._parser.program, self._parser, "only_expr", begin, begin + len(text))
+                value = self._parser.read("only_expr", begin, begin + len(text))
             finally:
                 del self._products[text]
         self._products[text] = value

@@ -116,43 +116,62 @@ def build(grammar: str, starts: tuple[str, ...]) -> Any:
     analyzer: Any = LALR_Analyzer(ParserConf(rules, {}, list(starts)), debug=True, strict=True)
     analyzer.compute_lalr()
     table = analyzer.parse_table
-    numbers = {closure: number for number, closure in enumerate(table.states)}
     nonterminals = sorted({str(rule.origin.name) for rule in rules})
     left = {name: number for number, name in enumerate(nonterminals)}
-    rule_numbers = {rule: number for number, rule in enumerate(rules)}
-    ends = set(table.end_states.values())
-    actions: list[dict[str | int, int]] = []
-    gotos: list[dict[int, int]] = []
-    openers, closed = set(), set()
-    closing: dict[int, dict[str, str]] = {}
-    for closure, row in table.states.items():
+    numbers = {closure: number for number, closure in enumerate(table.states)}
+    rows = _Rows(keys, left, numbers, {rule: number for number, rule in enumerate(rules)})
+    for row in table.states.values():
+        rows.add(row)
+    for closure in set(table.end_states.values()):
+        rows.actions[numbers[closure]][END] = ACCEPT
+    closing = {number: closers for closure, number in numbers.items() if (closers := _closers(closure, keys))}
+    starts_at = {str(name): numbers[closure] for name, closure in table.start_states.items()}
+    plain_rules = [tuple(_plain_rule(rule, left)) for rule in rules]
+    return rows.actions, rows.gotos, plain_rules, starts_at, nonterminals, sorted(rows.openers), sorted(rows.closers), closing
+
+
+class _Rows:
+    """The rows of lark's table with numbers for its states, rules and nonterminals, and which states brackets lead to."""
+
+    def __init__(self, keys: dict[str, str | int], left: dict[str, int], states: dict[Any, int], rules: dict[Any, int]) -> None:
+        self._keys = keys
+        self._left = left
+        self._states = states
+        self._rules = rules
+        self.actions: list[dict[str | int, int]] = []
+        self.gotos: list[dict[int, int]] = []
+        self.openers: set[int] = set()
+        self.closers: set[int] = set()
+
+    def add(self, row: Any) -> None:
+        """Add the row of the next state."""
         action: dict[str | int, int] = {}
         goto: dict[int, int] = {}
         for name, (kind, argument) in row.items():
             if str(kind) == "Reduce":
-                action[keys[name]] = ~rule_numbers[argument]
-            elif name in left and name not in keys:
-                goto[left[name]] = numbers[argument]
+                action[self._keys[name]] = ~self._rules[argument]
+            elif name in self._left and name not in self._keys:
+                goto[self._left[name]] = self._states[argument]
             else:
-                action[keys[name]] = numbers[argument]
-                if keys[name] in _OPENERS and not _of_regions(argument):
-                    openers.add(numbers[argument])
-                elif keys[name] in _CLOSERS:
-                    closed.add(numbers[argument])
-        if closure in ends:
-            action[END] = ACCEPT
-        actions.append(action)
-        gotos.append(goto)
-        closers = {
-            str(keys[pointer.next.name]): str(pointer.rule.origin.name)
-            for pointer in sorted(closure, key=str)
-            if pointer.index < len(pointer.rule.expansion) and keys.get(pointer.next.name) in (")", "]", "}", ">", ":")
-        }
-        if closers:
-            closing[numbers[closure]] = closers
-    starts_at = {str(name): numbers[closure] for name, closure in table.start_states.items()}
-    plain_rules = [tuple(_plain_rule(rule, left)) for rule in rules]
-    return actions, gotos, plain_rules, starts_at, nonterminals, sorted(openers), sorted(closed), closing
+                action[self._keys[name]] = self._states[argument]
+                self._note_bracket(self._keys[name], argument)
+        self.actions.append(action)
+        self.gotos.append(goto)
+
+    def _note_bracket(self, key: str | int, state: Any) -> None:
+        if key in _OPENERS and not _of_regions(state):
+            self.openers.add(self._states[state])
+        elif key in _CLOSERS:
+            self.closers.add(self._states[state])
+
+
+def _closers(closure: Any, keys: dict[str, str | int]) -> dict[str, str]:
+    """The brackets (and `:`) that may come in a state, each with the rule that it closes."""
+    return {
+        str(keys[pointer.next.name]): str(pointer.rule.origin.name)
+        for pointer in sorted(closure, key=str)
+        if pointer.index < len(pointer.rule.expansion) and keys.get(pointer.next.name) in (*_CLOSERS, ":")
+    }
 
 
 def _of_regions(state: Any) -> bool:

@@ -177,7 +177,17 @@ def _of_upstream(attribute: Attribute) -> bool:
 def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
     if isinstance(element, FunctionType | TensorType | TupleType | NoneType | OpaqueType):
         raise fail(f"a memref cannot hold {_short(element)}", place)
-    layout: Attribute | None = None
+    layout, space = _layout_and_space(rest, place)
+    if layout is not None:
+        layout = _checked_layout(layout, shape, place)
+    if isinstance(space, IntegerAttr) and space.value == 0:
+        space = None  # the default, which is not written
+    return MemRefType(shape, element, layout, space)
+
+
+def _layout_and_space(rest: list[Attribute], place: Any) -> tuple[StridedAttr | AffineAttr | None, Attribute | None]:
+    """The layout and the memory space among the attributes of a memref, where they are given."""
+    layout: StridedAttr | AffineAttr | None = None
     space: Attribute | None = None
     for attribute in rest:
         if space is not None:
@@ -188,17 +198,20 @@ def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute],
             space = attribute
         else:
             raise fail(f"{_short(attribute)} is no memory space", place)
-    if layout is not None and shape is None:
+    return layout, space
+
+
+def _checked_layout(layout: StridedAttr | AffineAttr, shape: tuple[int, ...] | None, place: Any) -> StridedAttr | AffineAttr | None:
+    """The layout of a memref with the shape; None if it is the identity, which is not written."""
+    if shape is None:
         raise fail("an unranked memref has no layout", place)
-    if isinstance(layout, StridedAttr) and shape is not None and len(layout.strides) != len(shape):
-        raise fail(f"the memref has {len(shape)} dimension(s), its layout {len(layout.strides)} stride(s)", place)
-    if isinstance(layout, AffineAttr) and shape is not None and layout.dimensions != len(shape):
+    if isinstance(layout, StridedAttr):
+        if len(layout.strides) != len(shape):
+            raise fail(f"the memref has {len(shape)} dimension(s), its layout {len(layout.strides)} stride(s)", place)
+        return layout
+    if layout.dimensions != len(shape):
         raise fail(f"the memref has {len(shape)} dimension(s), its layout map {layout.dimensions}", place)
-    if isinstance(space, IntegerAttr) and space.value == 0:
-        space = None
-    if isinstance(layout, AffineAttr) and shape is not None and layout.body == _identity(len(shape)):
-        layout = None
-    return MemRefType(shape, element, layout, space)
+    return None if layout.body == _identity(len(shape)) else layout
 
 
 def _identity(rank: int) -> str:

@@ -8,11 +8,11 @@ diagnostic is made here.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from bpir.ir.attributes import Attribute, DictAttr, FunctionType, UnitAttr, dictionary
+from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type, UnitAttr, dictionary
 from bpir.ir.diagnostic import DiagnosticError, Span
 from bpir.ir.operation import Operation, Value
-from bpir.parser.engine import run
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, SPACE, STRING_PATTERN, SUFFIX_PATTERN
 from bpir.parser.operation_actions import plain_operation
 from bpir.parser.state import ParserState
@@ -41,31 +41,24 @@ class WholeReader:
         self.values: dict[str, Attribute] = {}  # by the text of a value of an entry
         self.models: dict[tuple[str, str | None, str | None], Operation] = {}  # by name, properties and attributes: one that has only these
 
-    def read(self, found: re.Match[str]) -> int | None:
-        """Read the operation that `OPERATION` found, and put it into its block; where it ends. None: the grammar must read it."""
+    def read(self, position: int, end: int) -> int | None:
+        """Read the operation at an offset, and put it into its block; where it ends. None: the grammar must read what is there."""
+        found = OPERATION.match(self.parser.text, position, end)
+        if found is None:
+            return None
         names, literal, uses, properties, attributes, text = found.groups()
         parser = self.parser
         type_ = parser.memo[0].get(text)
         if type_ is None or type_.__class__ is not FunctionType or literal not in parser.operation_names:
             return None
-        known = parser.names.values
-        operands: list[Value] = []
-        texts = uses.split(", ") if uses else ()
-        if len(texts) != len(type_.inputs):
-            return None
-        for use, wanted in zip(texts, type_.inputs, strict=True):
-            value = known.get(use)
-            if value.__class__ is not Value or value.type is not wanted:
-                return None
-            operands.append(value)
-        results = [Value(t) for t in type_.results]
+        operands = self._operands(uses, type_.inputs)
         defined = names.split(", ") if names else ()
-        if defined and (len(defined) != len(results) or parser.names.forward or not known.keys().isdisjoint(defined)):
+        if operands is None or (defined and not self._may_define(defined, len(type_.results))):
             return None
         model = self.models.get((literal, properties, attributes)) or self._model(found)
-        if model is None or len(set(defined)) != len(defined):
+        if model is None:
             return None
-        start, end = found.span(2)[0], found.end()
+        results = [Value(t) for t in type_.results]
         region = parser.regions[-1]
         block = region.block or parser.block()
         block.operations.append(
@@ -78,16 +71,35 @@ class WholeReader:
                 [],
                 model.attributes.copy(),
                 None,
-                Span(parser.source, start, end),
+                Span(parser.source, found.start(2), found.end()),
                 model.declaration,
                 block,
             )
         )
         for name, value in zip(defined, results, strict=False):
             value.name = name[1:]
-            known[name] = value
+            parser.names.values[name] = value
             region.defined.append(name)
-        return end
+        return found.end()
+
+    def _operands(self, uses: str | None, types: Sequence[Type]) -> list[Value] | None:
+        """The values of a list of operands; None unless each is defined, alone under its name, and has its type."""
+        known = self.parser.names.values
+        texts = uses.split(", ") if uses else ()
+        if len(texts) != len(types):
+            return None
+        operands: list[Value] = []
+        for use, wanted in zip(texts, types, strict=True):
+            value = known.get(use)
+            if value.__class__ is not Value or value.type is not wanted:
+                return None
+            operands.append(value)
+        return operands
+
+    def _may_define(self, names: Sequence[str], count: int) -> bool:
+        """Whether these are new names, one for each of the results, and no value was used before its definition."""
+        scope = self.parser.names
+        return len(names) == count == len(set(names)) and not scope.forward and scope.values.keys().isdisjoint(names)
 
     def _model(self, found: re.Match[str]) -> Operation | None:
         """An operation with the name, properties and attributes of the one that was found; None if they are not simple."""
@@ -128,16 +140,9 @@ class WholeReader:
                 value = self.values.get(spelled)
                 if value is None:
                     begin = offset + match.start(2)
-                    value = run(self.parser.program, self.parser, "only_attribute", begin, begin + len(spelled))
+                    value = self.parser.read("only_attribute", begin, begin + len(spelled))
                     if len(self.values) < MEMO_SIZE:
                         self.values[spelled] = value
                 found[key] = value
             position, count = match.end(), count + 1
         return dictionary(found.items()) if len(found) == count and count else None
-
-
-def read_whole(parser: ParserState, found: re.Match[str]) -> int | None:
-    """Read the operation that `OPERATION` found, and put it into its block; where it ends. None: the grammar must read it."""
-    if parser.whole is None:
-        parser.whole = WholeReader(parser)
-    return parser.whole.read(found)

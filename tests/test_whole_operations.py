@@ -70,7 +70,7 @@ def read(text: str) -> object:
 
 def by_the_grammar(text: str) -> object:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whole.WholeReader, "read", lambda self, found: None)
+        patch.setattr(whole.WholeReader, "read", lambda self, position, end: None)
         return read(text)
 
 
@@ -94,7 +94,7 @@ def test_the_grammar_reads_the_same_of_random_texts() -> None:
 def test_simple_operations_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read_by = []
     original = whole.WholeReader.read
-    monkeypatch.setattr(whole.WholeReader, "read", lambda self, found: read_by.append(original(self, found)) or read_by[-1])
+    monkeypatch.setattr(whole.WholeReader, "read", lambda *where: read_by.append(original(*where)) or read_by[-1])
     read(FIRST + "".join(f'%c{i} = "e.one"(%a) {{k = {i} : i64, w = #bp.expr<{i}*B>}} : (i1) -> i1\n' for i in range(50)))
     assert len([end for end in read_by if end is not None]) >= 49
 
