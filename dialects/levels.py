@@ -58,7 +58,19 @@ class ModuleIR:
 
     def each(self, declaration: type[_V]) -> list[_V]:
         """The operations that the class declares, or one below it, in order."""
-        return declaration.each(self.operations)
+        found = [(declared, operations) for declared, operations in self._declared.items() if isinstance(declared, declaration)]
+        if len(found) > 1:
+            return declaration.each(self.operations)
+        return [declared.__class__(operation) for declared, operations in found for operation in operations]
+
+    @cached_property
+    def _declared(self) -> dict[OperationDeclaration, list[Operation]]:
+        """The operations of each declaration: a module has thousands of a few, and each of the lists below is of one or two."""
+        found: dict[OperationDeclaration, list[Operation]] = {}
+        for operation in self.operations:
+            if operation.declaration is not None:
+                found.setdefault(operation.declaration, []).append(operation)
+        return found
 
     @cached_property
     def workloads(self) -> list[bind.Workload]:

@@ -279,7 +279,7 @@ _set_size = Expr.__dict__["_size"].__set__
 _POWERS: dict[tuple[Expr, int | Expr], Expr] = {}
 _REMEMBERED_POWERS = 10_000
 _SINGLES: dict[tuple[Monomial, Coefficient], Expr] = {}
-_SUMS: dict[frozenset[tuple[Monomial, Coefficient]], Expr] = {}
+_SUMS: dict[int, Expr] = {}  # by the sum of the hashes of their terms; one whose place is taken has the next one
 _FRACTIONS: dict[tuple[Expr, Expr], Expr] = {}
 _new = Expr.__new__
 
@@ -312,13 +312,15 @@ def intern(terms: Terms, denominator: Expr | None = None) -> Expr:
                 found = _SINGLES.setdefault(single, _create(terms, None))
             return found
     spend(len(terms))
-    key = frozenset(terms.items())
-    found = _SUMS.get(key)
-    if found is None:
-        if len(terms) > TERMS:
-            refuse("a sum has too many terms", TERMS, "terms")
-        _check_coefficients(terms)
-        found = _SUMS.setdefault(key, _create(terms, None))
+    key = sum(map(hash, terms.items()))
+    while (found := _SUMS.get(key)) is not None:
+        if found.terms == terms:
+            return found
+        key += 1
+    if len(terms) > TERMS:
+        refuse("a sum has too many terms", TERMS, "terms")
+    _check_coefficients(terms)
+    found = _SUMS[key] = _create(terms, None)
     return found
 
 

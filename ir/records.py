@@ -6,6 +6,7 @@ for the library, which together were half of a short run (`docs/performance.md`)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
@@ -22,6 +23,7 @@ class Record(type):
 
     __match_args__: tuple[str, ...]
     defaults: dict[str, Any]
+    setters: tuple[Callable[[Any, Any], None], ...]  # what sets each field of an object
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> Any:
         if "__attrs_attrs__" in namespace:
@@ -38,6 +40,7 @@ class Record(type):
         namespace["__match_args__"] = (*known, *own)
         cls = super().__new__(meta, name, bases, namespace)
         cls.defaults = {**defaults, **given}
+        cls.setters = (*(inherited.setters if inherited is not None else ()), *(cls.__dict__[field].__set__ for field in own))
         return cls
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> None:
@@ -47,21 +50,25 @@ class Record(type):
 def fill(self: Any, *args: Any, **named: Any) -> None:
     """Set the fields; those that are not given to their defaults."""
     cls = self.__class__
-    put = object.__setattr__
-    fields = cls.__match_args__
+    if named or len(args) != len(cls.__match_args__):
+        args = completed(cls, args, named)
+    for put, value in zip(cls.setters, args, strict=False):
+        put(self, value)
+
+
+def completed(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of all fields in their order, where some are named or left out."""
+    fields, defaults = cls.__match_args__, cls.defaults
     if len(args) > len(fields):
         raise TypeError(f"{cls.__name__} has {len(fields)} fields, {len(args)} are given")
-    for field, value in zip(fields, args, strict=False):
-        put(self, field, value)
-    for field in fields[len(args) :]:
-        if field in named:
-            put(self, field, named.pop(field))
-        elif field in cls.defaults:
-            put(self, field, cls.defaults[field])
-        else:
-            raise TypeError(f"{cls.__name__} needs '{field}'")
+    rest = fields[len(args) :]
+    missing = next((field for field in rest if field not in named and field not in defaults), None)
+    if missing is not None:
+        raise TypeError(f"{cls.__name__} needs '{missing}'")
+    values = (*args, *[named.pop(field) if field in named else defaults[field] for field in rest])
     if named:
         raise TypeError(f"{cls.__name__} has no field {', '.join(named)}, or it is given twice")
+    return values
 
 
 def _refuse(self: Any, name: str, *value: Any) -> NoReturn:
@@ -101,8 +108,11 @@ class Interned(Record):
 
 def _make(cls: Any, *args: Any, **named: Any) -> Any:
     """A new object; the one of all fields in their order, where some are left out or named."""
-    fields = cls.__match_args__
-    if len(args) == len(fields) and not named:
+    if named or len(args) != len(cls.__match_args__):
+        return cls(*completed(cls, args, named))
+    if cls.__init__ is not fill:
         return type.__call__(cls, *args)
-    whole = type.__call__(cls, *args, **named)
-    return cls(*(getattr(whole, field) for field in fields))
+    new = cls.__new__(cls)  # as `fill` does, without a call
+    for put, value in zip(cls.setters, args, strict=False):
+        put(new, value)
+    return new

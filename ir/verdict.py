@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from bpir.ir.records import Record
 
@@ -43,6 +44,11 @@ class Verdict(metaclass=Record):
 
 def proved(method: str, under: Sequence[str] = ()) -> Verdict:
     """Proved by the method, under relations in their custom spelling."""
+    return _proved(method, tuple(under))
+
+
+@cache
+def _proved(method: str, under: tuple[str, ...]) -> Verdict:
     return Verdict(Answer.PROVED, f"{method} under {', '.join(under)}" if under else method, methods=(method,))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from operator import is_
 from typing import TypeVar
 
 from bpir.dialects.bind import TARGET, Deployment, as_expr
@@ -13,6 +15,7 @@ from bpir.dialects.dist.parts import Amount
 from bpir.dialects.levels import ConcretePlanIR, PortablePlanIR
 from bpir.dialects.plan import Buffer as PlanBuffer
 from bpir.dialects.plan import Task
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
@@ -35,6 +38,13 @@ from bpir.verifiers.rules import Findings
 
 _Bound = TypeVar("_Bound", Buffer, Command)
 
+_OF_A_TASK = tuple(part.name for part in (Task.kind_of_work, Task.phase, Task.reads, Task.writes, Task.work, Task.matmul))
+_OF_A_BUFFER = tuple(part.name for part in (PlanBuffer.role, PlanBuffer.storage, PlanBuffer.times, PlanBuffer.size))
+"""What a command has of its task, and a bound buffer of its buffer, in properties of the same names."""
+
+_CHOOSING = tuple(part.name for part in (Task.kind_of_work, Task.alternatives, Task.requires))
+"""What the implementation of a task depends on."""
+
 OPTIONS = ("devices", "memory")
 """The fields of a deployment that are options of the passes, and may be overridden."""
 
@@ -53,6 +63,9 @@ class Binding:
         self.numbers = {name: constant(value) for name, value in self.bound.symbols.bindings.items()}
         self.tasks = {task.symbol: task for task in self.portable.tasks}
         self.buffers = {buffer.symbol: buffer for buffer in self.portable.buffers}
+        self.renamed = False  # whether a command or a buffer is called otherwise than what it is bound to
+        self.distances: dict[tuple[Expr, Expr, int, int], Expr] = {}  # from where a buffer begins to where the next one does
+        self.chosen: dict[tuple[Attribute | None, ...], str | None] = {}  # the implementation of tasks that say the same
 
     @BINDING.rule("R17", "inputs are kept")
     def verify(self) -> list[Diagnostic]:
@@ -60,6 +73,7 @@ class Binding:
         of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
         command_names = {task: command.symbol for task, command in of_task.items()}
         buffer_names = {name: buffer.symbol for name, buffer in of_buffer.items()}
+        self.renamed = any(name != symbol for names in (command_names, buffer_names) for name, symbol in names.items())
         for name, command in of_task.items():
             self._command(self.tasks[name], command, buffer_names)
         self._dependencies(of_task, command_names)
@@ -95,16 +109,30 @@ class Binding:
                 self.findings.refuse(once_rule, source, f"the {what} @{name} of the plan is not bound")
         return {name: found[name] for name in sources if name in found}
 
+    def _copies(self, one: Command | Buffer, source: Task | PlanBuffer, names: Iterable[str]) -> bool:
+        """Whether both say the same in the properties of these names, attribute by attribute: then no claim about them can fail."""
+        ours, theirs = one.operation.properties, source.operation.properties
+        return not self.findings.listening and all(map(is_, map(ours.get, names), map(theirs.get, names)))
+
     # --- commands
 
     @BINDING.rule("R3", "kind of command, operation and phase")
     @BINDING.rule("R5", "a command reads and writes the buffers of its task")
     @BINDING.rule("R6", "work is equal")
     def _command(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
-        name, there = command.symbol, note("the task is here", task.span)
         wanted = COMMANDS.get(task.kind, "")
         if command.kind != wanted:
-            self.findings.refuse("R3", command, f"@{name} is a {command.kind}; its task needs a {wanted}", there)
+            there = note("the task is here", task.span)
+            self.findings.refuse("R3", command, f"@{command.symbol} is a {command.kind}; its task needs a {wanted}", there)
+        if self.renamed or not self._copies(command, task, _OF_A_TASK):
+            self._compared(task, command, buffers)
+        self._implementation(task, command, wanted)
+        if wanted == "transfer" and isinstance(command, Transfer):
+            self._transfer(task, command)
+
+    def _compared(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
+        """What a command says, as its task does in the names of the plan."""
+        name, there = command.symbol, note("the task is here", task.span)
         for field, one, other in (
             (Command.kind_of_work, command.kind_of_work, task.kind_of_work),
             (Command.phase, command.phase, task.phase),
@@ -115,12 +143,11 @@ class Binding:
             self._same("R5", command, verb, set(names), {buffers.get(n, n) for n in of_task}, there)
         self.findings.components("R6", command, "work", f"of @{name}", command.work, task.work, there)
         self.findings.equal("R6", command, f"'matmul' of @{name}", command.matmul, task.matmul, there)
-        self._implementation(task, command, wanted)
-        if wanted == "transfer" and isinstance(command, Transfer):
-            self._transfer(task, command)
 
     @BINDING.rule("R4", "dependencies are the task's, said or implied by others")
     def _dependencies(self, bound: Mapping[str, Command], commands: Mapping[str, str]) -> None:
+        if not self.renamed and all(self._copies(command, self.tasks[name], (Task.after.name,)) for name, command in bound.items()):
+            return
         found = {command.symbol: set(command.after) for command in bound.values()}
         expected = {c.symbol: {commands.get(n, n) for n in self.tasks[name].after} for name, c in bound.items()}
         of_command = {command.symbol: name for name, command in bound.items()}
@@ -135,12 +162,23 @@ class Binding:
 
     @BINDING.rule("R7", "the implementation is the target's, and there is none for transfers and barriers")
     def _implementation(self, task: Task, command: Command, wanted: str) -> None:
-        expected = implementation_of(task, self.machine.implements) if wanted in OF_THE_TARGET else None
+        expected = self._wanted(task) if wanted in OF_THE_TARGET else None
         found = command.by or None
         if found != expected or (wanted in OF_THE_TARGET and expected is None):
             ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
             where = note("the target is here", self.machine.span)
             self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
+
+    def _wanted(self, task: Task) -> str | None:
+        """The implementation of a task; what a task says of it, thousands say."""
+        said = tuple(map(task.operation.properties.get, _CHOOSING))
+        if said not in self.chosen:
+            self.chosen[said] = implementation_of(task, self._implements)
+        return self.chosen[said]
+
+    @cached_property
+    def _implements(self) -> Mapping[str, str]:
+        return self.machine.implements
 
     @BINDING.rule("R15", "a transfer is between the devices of its ranks, and they are linked")
     def _transfer(self, task: Task, command: Transfer) -> None:
@@ -169,19 +207,33 @@ class Binding:
         wanted = [alignment_of(self.buffers[name].alignment, least) for name in bound]
         offset = ZERO
         for index, ((name, buffer), alignment) in enumerate(zip(bound.items(), wanted, strict=True)):
-            source, label = self.buffers[name], buffer.symbol
-            there = note("the buffer of the plan is here", source.span)
-            for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
-                if ours != theirs:
-                    self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
-            self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
-            self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
-            if buffer.alignment != alignment:
-                message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
-                self.findings.refuse("R11", buffer, message, there)
-            self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
+            source, begin = self.buffers[name], buffer.offset
+            if buffer.alignment != alignment or begin is not offset or not self._copies(buffer, source, _OF_A_BUFFER):
+                self._buffer(source, buffer, alignment, offset)
             if index + 1 < len(wanted):
-                offset = next_offset(offset, buffer.size, buffer.times, alignment, wanted[index + 1])
+                offset = self._next(offset, buffer.size, buffer.times, alignment, wanted[index + 1])
+
+    def _next(self, offset: Expr, size: Expr, times: Expr, before: int, alignment: int) -> Expr:
+        """Where the next buffer begins; how far on is computed once for each size."""
+        if before % alignment:
+            return next_offset(offset, size, times, before, alignment)
+        key = (size, times, before, alignment)
+        if key not in self.distances:
+            self.distances[key] = next_offset(ZERO, size, times, before, alignment)
+        return offset + self.distances[key]
+
+    def _buffer(self, source: PlanBuffer, buffer: Buffer, alignment: int, offset: Expr) -> None:
+        """What a bound buffer says, as its buffer and the contract do."""
+        label, there = buffer.symbol, note("the buffer of the plan is here", source.span)
+        for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
+            if ours != theirs:
+                self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
+        self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
+        self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
+        if buffer.alignment != alignment:
+            message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
+            self.findings.refuse("R11", buffer, message, there)
+        self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
 
     # --- machine
 

@@ -83,23 +83,21 @@ class _Structure:
     @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
     @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
     def _references(self, kind: str) -> None:
-        known_as = {cls.name: {name for name, o in self.named.items() if cls.of(o) is not None} for cls in _SYMBOLS.values()}
+        known_as = {cls.name: {symbol_of(one.operation) for one in self.ir.each(cls)} for cls in _SYMBOLS.values()}
         known_as["command"] = {command.symbol for command in self.commands}
+        alien, judged = self._dialects(kind)
         for operation in self.operations:
-            dialect = operation.dialect
-            ours = dialect_of(operation.name)
-            if Section.of(operation) is not None:
-                continue  # R10
-            if ours is not None and ours.is_input:
-                continue
-            if kind and ours is not None and ours.is_extension and dialect != kind:
+            if operation.name in alien:
                 message = f"'{operation.name}' can't stand in a plan for a {kind} target"
                 self.findings.refuse("R7", operation, message)
+            if operation.name not in judged:
                 continue
+            dialect = operation.dialect
             for name, attribute in operation.properties.items():
-                if isinstance(attribute, SymbolRefAttr):
-                    used: tuple[str, ...] = (attribute.name,)
-                elif isinstance(attribute, ArrayAttr):
+                said = attribute.__class__
+                if said is SymbolRefAttr:
+                    used: tuple[str, ...] = (attribute.name,)  # type: ignore[attr-defined]
+                elif said is ArrayAttr:
                     used = references(attribute)
                 else:
                     continue
@@ -112,6 +110,17 @@ class _Structure:
                         self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
                 if len(once) != len(used) and dialect == self.ir.level:
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
+
+    def _dialects(self, kind: str) -> tuple[set[str], set[str]]:
+        """Of the names of operations those that can't stand in a plan for the kind of target, and those whose references are judged here.
+
+        Inputs of derivations are judged by themselves, sections by R10.
+        """
+        names = {operation.name for operation in self.operations}
+        ours = {name: dialect for name in names if (dialect := dialect_of(name)) is not None}
+        alien = {name for name, dialect in ours.items() if kind and dialect.is_extension and dialect.name != kind and not dialect.is_input}
+        inputs = {name for name, dialect in ours.items() if dialect.is_input}
+        return alien, names - alien - inputs - {Section.name}
 
     @CONCRETE.rule("R2", "commands stand after those that they need")
     def _order(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import Buffer, Section, Task
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, dictionary
+from bpir.ir.attributes import ArrayAttr, StringAttr, dictionary
 from bpir.ir.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references
@@ -72,26 +72,24 @@ def fingerprint_of(operation: Operation) -> str:
 
 def plan_fingerprint_of(operations: Iterable[Operation]) -> str:
     """Of the tasks and buffers of a plan, in any order: of what numbers for symbols leave as it is."""
-    known: dict[tuple[object, ...], str] = {}
-    texts = []
-    for operation in operations:
-        if isinstance(operation.declaration, Buffer | Section | Task):
-            key = (operation.name, *operation.properties.items())
-            if key not in known:
-                lines = [_line(name, value) for name, value in sorted(operation.properties.items()) if name not in _LEFT_OUT]
-                known[key] = "\n".join((operation.name, *(line for line in lines if line)))
-            texts.append(known[key])
+    texts = [_text(o) for o in operations if isinstance(o.declaration, Buffer | Section | Task)]
     return _digest("\n".join(sorted(texts)))
 
 
-def _line(name: str, value: Attribute) -> str:
-    """A property as a fingerprint has it: texts with their lengths, lists sorted where their order says nothing, no expressions."""
-    if isinstance(value, StringAttr):
-        return f"{name} {len(value.value)} {value.value}"
-    if isinstance(value, ArrayAttr):
-        listed = references(value) or tuple(v.text for v in value.values)
-        return f"{name} {listed if name in _IN_ORDER else tuple(sorted(listed))}"
-    return "" if isinstance(value, Symbolic) else f"{name} {value.text}"
+def _text(operation: Operation) -> str:
+    """An operation as a fingerprint has it: texts with their lengths, lists sorted where their order says nothing, no expressions."""
+    lines = [operation.name]
+    for name, value in sorted(operation.properties.items()):
+        if name in _LEFT_OUT or isinstance(value, Symbolic):
+            continue
+        if isinstance(value, StringAttr):
+            lines.append(f"{name} {len(value.value)} {value.value}")
+        elif isinstance(value, ArrayAttr):
+            listed = references(value) or tuple(v.text for v in value.values)
+            lines.append(f"{name} {listed if len(listed) < 2 or name in _IN_ORDER else tuple(sorted(listed))}")
+        else:
+            lines.append(f"{name} {value.text}")
+    return "\n".join(lines)
 
 
 def _digest(text: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bpir.ir.attributes import StringAttr
+from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, error, note
 from bpir.ir.dialect import MODULE, dialect_of
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Block, Operation
 from bpir.verifiers.rulebooks import PLACES
 
 
@@ -21,14 +22,19 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
 
 @PLACES.rule("P1", "an operation stands in the block of its level, or in a module")
 def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[Diagnostic]:
+    judged: set[tuple[Block | None, OperationDeclaration]] = set()  # a block has thousands of operations of a few kinds
     for operation in operations:
-        dialect, declaration = dialect_of(operation.name), operation.declaration
-        if dialect is None or declaration is None or operation is module:
+        dialect, declaration = None, operation.declaration
+        if declaration is not None and operation is not module and (operation.parent, declaration) not in judged:
+            dialect = dialect_of(operation.name)
+        if dialect is None or declaration is None:
             continue
         expected = declaration.holders or (MODULE if declaration.in_module else dialect.holder,)
         region = operation.parent.parent if operation.parent is not None else None
         holder = region.parent if region is not None else None
-        if holder is not None and holder.name not in expected:
+        if holder is None or holder.name in expected:
+            judged.add((operation.parent, declaration))
+        else:
             what = " or ".join("a module" if name == MODULE else f"a {name}" for name in expected)
             yield error(f"'{operation.name}' must stand in {what}, not in '{holder.name}' [{dialect.name}.P1]", operation.span)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bpir.dialects.levels import PortablePlanIR
-from bpir.dialects.plan import Buffer, Concurrent, Section, Task
+from bpir.dialects.plan import Buffer, Concurrent, Task
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
@@ -42,22 +43,21 @@ def verify(module: Operation) -> list[Diagnostic]:
     return findings.diagnostics
 
 
-_NAMED = {
-    **{part.name: "task" for part in (Task.after, Concurrent.tasks, Buffer.producers, Buffer.consumers)},
-    **{part.name: "buffer" for part in (Task.reads, Task.writes)},
-}
-"""What the names of each list are."""
+_NAMED: tuple[tuple[type[OperationDeclaration], tuple[tuple[str, str], ...]], ...] = (
+    (Task, ((Task.after.name, "task"), (Task.reads.name, "buffer"), (Task.writes.name, "buffer"))),
+    (Buffer, ((Buffer.producers.name, "task"), (Buffer.consumers.name, "task"))),
+    (Concurrent, ((Concurrent.tasks.name, "task"),)),
+)
+"""What the names of each list of an operation are."""
 
 
 @PLAN.rule("R1", "every name is that of a task or buffer, once in a list")
 def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     named: dict[str, Mapping[str, object]] = {"task": tasks, "buffer": buffers}
-    for operation in (o for o in ir.operations if o.dialect == ir.level and Section.of(o) is None):
-        for field, attribute in operation.properties.items():
-            what = _NAMED.get(field)
-            if what is None:
-                continue
-            names, known = references(attribute), named[what]
+    lists: dict[OperationDeclaration | None, tuple[tuple[str, str], ...]] = {DECLARATIONS[cls.name]: fields for cls, fields in _NAMED}
+    for operation in ir.operations:
+        for field, what in lists.get(operation.declaration, ()):
+            names, known = references(operation.properties.get(field)), named[what]
             once = set(names)
             if not once <= known.keys():
                 for name in names:
@@ -111,17 +111,18 @@ def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
 @PLAN.rule("R3", "the lifetime of a buffer covers its uses")
 @PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
 def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
-    users: dict[str, dict[str, list[str]]] = {name: {"producers": [], "consumers": []} for name in buffers}
+    consumers: dict[str, list[str]] = {name: [] for name in buffers}
+    producers: dict[str, list[str]] = {name: [] for name in buffers}
     place = {name: index for index, name in enumerate(tasks)}
     for name, task in tasks.items():
         for buffer in task.reads:
-            users[buffer]["consumers"].append(name)
+            consumers[buffer].append(name)
         for buffer in task.writes:
-            users[buffer]["producers"].append(name)
+            producers[buffer].append(name)
     for name, holder in buffers.items():
-        for field, written in (("producers", holder.producers), ("consumers", holder.consumers)):
-            expected = users[name][field]
-            if set(written) != set(expected) and (written or holder.role != "workspace"):
+        users = (("producers", holder.producers, producers[name]), ("consumers", holder.consumers, consumers[name]))
+        for field, written, expected in users:
+            if [*written] != expected and set(written) != set(expected) and (written or holder.role != "workspace"):
                 wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
                 verb = "reads" if field == "consumers" else "writes"
                 findings.refuse(
@@ -130,7 +131,7 @@ def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, B
                     f"the {field} of @{name} are not the tasks that {'read' if verb == 'reads' else 'write'} it: "
                     + ", ".join(f"@{w} {verb if w in expected else 'does not'}" for w in wrong[:4]),
                 )
-        used = [place[user] for field in users[name].values() for user in field]
+        used = [place[user] for _, _, field in users for user in field[:1] + field[-1:]]  # they stand in the order of the tasks
         live = holder.live
         if len(live) != 2 or live[0] > live[1] or live[1] >= max(len(tasks), 1):
             findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")

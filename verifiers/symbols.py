@@ -37,7 +37,7 @@ def undeclared(module: Operation, operations: Sequence[Operation], properties: I
     used.update({value.type for operation in own for value in operation.results})
     used.update(attribute for o in own if o.attributes or o.regions for attribute in _outside(o))
     faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
-    for operation in own if faulty else [o for o in own if Bind.of(o) is not None]:
+    for operation in own if faulty else [o for o in own if isinstance(o.declaration, Bind)]:
         unknown: dict[str, None] = {}
         for attribute in (*operation.properties.values(), *_outside(operation)):
             if attribute in faulty:
@@ -75,7 +75,7 @@ def _place(operation: Operation, name: str) -> Span | None:
 def _declared_once(module: Operation) -> Iterable[Diagnostic]:
     """Each symbol is declared in one place, and bound in one place."""
     first: dict[tuple[str, str], Operation] = {}
-    for operation in top_level(module):
+    for operation in _saying(module):
         if (declared := Symbols.of(operation)) is not None:
             verb, rule, names = "declared", "bp.R2", declared.symbols
         elif (bound := Bind.of(operation)) is not None:
@@ -92,7 +92,7 @@ def _declared_once(module: Operation) -> Iterable[Diagnostic]:
 def _relations(module: Operation) -> Iterable[Diagnostic]:
     table = symbol_table(module)
     broken = table.facts.violations()
-    said = [found for o in top_level(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
+    said = [found for o in _saying(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
     for operation in said:
         for relation in operation.relations:
             if relation in broken:
@@ -106,6 +106,11 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
     if answer.witness is None:
         own = [operation for operation in said if set(answer.relations) & set(operation.relations)]
         yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
+
+
+def _saying(module: Operation) -> list[Operation]:
+    """The operations that say something of symbols: a few of many thousands."""
+    return [o for o in top_level(module) if isinstance(o.declaration, Symbols | Bind | Assume)]
 
 
 def _fault(relation: Relation, table: SymbolTable) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import Buffer, Section, Task
@@ -94,21 +93,20 @@ def plan_fingerprint(operations: Iterable[Operation]) -> str:
     rules compare them one by one.
     """
     told = [o for o in operations if isinstance(o.declaration, Task | Buffer | Section)]
-    return _digest(sorted(_structure(o.name, tuple(o.properties.items())) for o in told))
+    return _digest(sorted(_structure(o.name, o.properties) for o in told))
 
 
 _SAID_ELSEWHERE = frozenset(part.name for part in (Buffer.live, Buffer.producers, Buffer.consumers, Section.tasks))
 _ORDERED = frozenset((Task.ranks.name, Task.alternatives.name))  # lists in which the order says something
 
 
-@cache
-def _structure(operation: str, properties: tuple[tuple[str, Attribute], ...]) -> str:
+def _structure(operation: str, properties: Mapping[str, Attribute]) -> str:
     """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
 
     Who writes and reads a buffer, the tasks say.
     """
     said = [operation]
-    for name, attribute in sorted(properties):
+    for name, attribute in sorted(properties.items()):
         if name in _SAID_ELSEWHERE:
             continue
         kind = attribute.__class__
