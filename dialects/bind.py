@@ -62,6 +62,7 @@ STRATEGY = (
     Field("interleaving", "chunks of layers that each stage has, in turn with the others", default="1"),
     Field("microbatches", "how often a step runs forward and backward before it updates weights", default="1"),
     Field("data", "data-parallel degree"),
+    Field("expert", "expert-parallel degree: the ranks share the experts and the batch", default="1"),
     Field(
         "communication",
         "collectives of tensor parallelism; the second shards the sequence",

@@ -11,7 +11,7 @@ from typing import Any
 
 from bpir.dialects import sections
 from bpir.dialects.bp import Vector, Work, vector_action
-from bpir.dialects.bp.parts import Times
+from bpir.dialects.bp.parts import Integer, Times, i64, is_number
 from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES
@@ -87,29 +87,13 @@ class Role(Part):
         yield f" : {role}<{storage}>"
 
 
-class Integer(Property[int]):
-    """`256`: an integer; 0 where it is absent."""
-
-    def fragment(self, rule: str) -> Fragment:
-        return Fragment(f"{rule}: integer -> {rule}_is\n", {rule + "_is": lambda c, v, s: IntegerAttr(_i64(v[0], s), I64)})
-
-    def spelling(self, attribute: Attribute) -> Iterable[Piece]:
-        yield str(attribute.value) if isinstance(attribute, IntegerAttr) else ""
-
-    def expected(self, attribute: Attribute) -> str:
-        return "" if _is_number(attribute) else "a 64-bit integer that is not negative"
-
-    def value(self, attribute: Attribute | None) -> int:
-        return attribute.value if isinstance(attribute, IntegerAttr) else 0
-
-
 class Integers(Property[tuple[int, ...]]):
     """`[3, 5]`: integers."""
 
     def fragment(self, rule: str) -> Fragment:
         return Fragment(
             f'{rule}: "[" integer ("," integer)* "]" -> {rule}_is\n',
-            {rule + "_is": lambda c, v, s: ArrayAttr(tuple(IntegerAttr(_i64(n, s), I64) for n in v))},
+            {rule + "_is": lambda c, v, s: ArrayAttr(tuple(IntegerAttr(i64(n, s), I64) for n in v))},
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
@@ -117,22 +101,12 @@ class Integers(Property[tuple[int, ...]]):
             yield "[" + ", ".join(str(v.value) for v in attribute.values if isinstance(v, IntegerAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and attribute.values and all(map(_is_number, attribute.values))
+        good = isinstance(attribute, ArrayAttr) and attribute.values and all(map(is_number, attribute.values))
         return "" if good else "an array of 64-bit integers that are not negative"
 
     def value(self, attribute: Attribute | None) -> tuple[int, ...]:
         values = attribute.values if isinstance(attribute, ArrayAttr) else ()
         return tuple(v.value for v in values if isinstance(v, IntegerAttr))
-
-
-def _is_number(attribute: Attribute) -> bool:
-    return isinstance(attribute, IntegerAttr) and attribute.type is I64 and attribute.value >= 0
-
-
-def _i64(value: int, span: Span) -> int:
-    if not 0 <= value < 2**63:
-        raise fail("expected a 64-bit number", span)
-    return value
 
 
 def _text(attribute: Attribute | None) -> str:

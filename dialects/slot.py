@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bpir.dialects.bp.parts import Integer
 from bpir.dialects.concrete.envelope import Command, Transfer
 from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, differing, missing, superfluous
-from bpir.dialects.plan import Integer
 from bpir.ir.attributes import I64, IntegerAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note

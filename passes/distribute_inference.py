@@ -25,6 +25,7 @@ from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.distribution import Assumptions, new_module, resized
+from bpir.passes.expert_rows import ExpertRows, Experts, moved, shared_batch
 from bpir.passes.inference_warnings import attention_without_cache, dead_operations
 from bpir.passes.inputs import inputs_of
 from bpir.passes.late_sums import late_sums
@@ -89,6 +90,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
     head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
+    expert: Expr | None = option("expert-parallel degree", "expression")
 
     def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR:
         module = ir.module
@@ -98,8 +100,10 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
         table = ir.symbols
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
-        mesh = {TENSOR: degree}
+        experts = Experts.of(strategy, table)
+        mesh = {TENSOR: degree, **experts.mesh}
         models = blocks_to_derive(expand(module))
+        placed = experts.place(models, strategy)
         divided, padded, copied = assumptions.may_divide(degree), tables(models), shared_heads(models)
         axes = shared_axes(models, lambda name: name in padded or divided(name)) if parallel else ()
         sizes: dict[str, Expr] = {}  # of axes that the ranks do not divide
@@ -110,6 +114,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             replaced.update(phase.substitution)
             for relation in phase.assumed:
                 assumptions.require_sizes(relation, workload.operation.span)
+            experts.require(assumptions, operation, phase.rewrite)
             if parallel:
                 refuse_unsharded(operation, axes, degree, table)
             for axis in axes_in(operation, axes):
@@ -127,11 +132,13 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                 "workload": workload.reference,
                 "strategy": strategy.reference,
             }
-            body = _Distribution(phase, axes, mesh, assumptions).block(operation)
+            body = _Distribution(phase, axes, mesh, assumptions, experts).block(operation)
             block = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
             blocks.append(resized(block, {axis: sizes[axis] for axis in axes_in(operation, axes) if axis in sizes}))
         if parallel:
             assumptions.require_parallel(degree)
+        if experts.parallel:
+            assumptions.require_parallel(experts.degree)
         of_mesh = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return DistributedTaskIR(
             new_module(
@@ -140,7 +147,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                     *inputs_of(module, workload, strategy),
                     *assumptions.operations(),
                     dist.Mesh.build(properties=of_mesh, span=strategy.operation.span),
-                    *placement(axes, strategy.operation.span, resized=sizes),
+                    *placement(axes, strategy.operation.span, resized=sizes, experts=placed),
                     *blocks,
                     *distributed_networks(module, blocks, replaced),
                 ],
@@ -170,8 +177,10 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
 class _Distribution:
     """Distributes the operations of one block in order."""
 
-    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr], assumptions: Assumptions) -> None:
+    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr], assumptions: Assumptions, experts: Experts) -> None:
         self.assumptions = assumptions
+        self.experts = experts
+        self.moved: dict[Value, Value] = {}  # what an all-to-all gives, by what it reads
         self.phase = phase
         self.axes = axes
         self.mesh = mesh
@@ -190,6 +199,7 @@ class _Distribution:
             for value in operation.operands:
                 self.readers.setdefault(value, []).append(operation)
         self.late = late_sums(source, self.axes, self.phase.erases)
+        self.rows = ExpertRows(source)
         for argument in source.regions[0].blocks[0].arguments:
             self.values[argument] = Value(self._type(argument), name=argument.name)
             self.inputs[argument] = frozenset((argument,))
@@ -199,7 +209,7 @@ class _Distribution:
             self.inputs.update(dict.fromkeys(operation.results, depends))
             self._last_token(operation)
             if Return.of(operation) is not None:
-                operands = [self.values[v] for v in operation.operands]
+                operands = [self._lying(operation, v) for v in operation.operands]
                 self.out.append(dist.Return.build(operands, span=operation.span))
             else:
                 self._distribute(operation)
@@ -207,7 +217,8 @@ class _Distribution:
 
     def _type(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
-        return sharded(self.phase.type(value.type, value in self.last), self.axes, TENSOR)
+        type = sharded(self.phase.type(value.type, value in self.last), self.axes, TENSOR)
+        return shared_batch(type, value in self.rows.values) if self.experts.parallel else type
 
     def _last_token(self, operation: Operation) -> None:
         """Note what depends on the last token alone.
@@ -232,7 +243,7 @@ class _Distribution:
     def _distribute(self, operation: Operation) -> None:
         declaration = operation.declaration
         assert isinstance(declaration, ModelOperation)
-        operands = [self.values[v] for v in operation.operands]
+        operands = [self._lying(operation, v) for v in operation.operands]
         if not declaration.in_inference:
             raise fail(f"'{operation.name}' is of training: inference has no labels", operation.span)
         if self.phase.erases(operation):
@@ -385,11 +396,25 @@ class _Distribution:
         assert isinstance(type, TensorType)
         return TensorType((type.dims[0], tokens, *type.dims[2:]), type.axes, type.element, ())
 
+    def _lying(self, operation: Operation, value: Value) -> Value:
+        """The image of a value as the operation reads it: with the ranks' parts of the batch, or where the experts of its rows lie."""
+        image = self.values[value]
+        if not self.experts.parallel or not self.rows.moves(operation, value):
+            return image
+        if image not in self.moved:
+            to_experts = operation in self.rows.operations
+            maker = operation if to_experts else value.owner
+            assert isinstance(maker, Operation) and isinstance(image.type, TensorType)
+            layer = self._free(f"{group_of(layer_of(maker))}.{'input' if to_experts else 'output'}_collective", maker)
+            task = moved(image, to_experts, self._names(layer, maker), self.mesh, maker)
+            self.moved[image] = self.out.append(task).results[0]
+        return self.moved[image]
+
     def _all_reduce(self, operation: Operation, value: Value) -> Value:
         layer = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
         type = value.type
         assert isinstance(type, TensorType)
-        self.assumptions.assume_share(self.mesh[TENSOR], type.dims)
+        self.assumptions.assume_share(self.mesh[TENSOR], type.local_dims({**self.mesh, TENSOR: ONE}))
         task = dist.AllReduce.build(
             [value],
             [Value(TensorType(type.dims, type.axes, type.element, ()), name=f"{value.name}_sum" if value.name else None)],

@@ -26,7 +26,7 @@ class Assumptions:
         self.table = table
         self.recorded: list[Relation] = []
 
-    def require_divides(self, divisor: Expr, axis: Expr, span: Span | None) -> None:
+    def require_divides(self, divisor: Expr, axis: Expr, span: Span | None, what: str = "tensor-parallel degree") -> None:
         relation = Relation("divides", divisor, axis)
         declared = self.table.declared_facts.divides(divisor, axis).answer
         if declared is Answer.PROVED or divisor is ONE:
@@ -37,7 +37,7 @@ class Assumptions:
             raise fail(f"{divisor.text} does not divide {axis.text}" + (f" ({values})" if values else ""), span)
         if verdict.answer is not Answer.PROVED and not self._is_instance(divisor, axis):
             raise fail(
-                f"can't prove that the tensor-parallel degree {divisor.text} divides {axis.text}",
+                f"can't prove that the {what} {divisor.text} divides {axis.text}",
                 span,
                 note(f"declare the relation '{divisor.text} | {axis.text}', or bind both to numbers"),
             )
@@ -64,6 +64,17 @@ class Assumptions:
         """A share that no declaration proves to be whole: recorded, unless the declared relations prove it."""
         if divisor is not ONE and self.table.declared_facts.divides(divisor, size).answer is not Answer.PROVED:
             self._record(Relation("divides", divisor, size))
+
+    def share_batch(self, ranks: Expr, batch: Expr, span: Span | None) -> None:
+        """Each rank gets as many sequences: by a declared relation, or as recorded.
+
+        Raises:
+            DiagnosticError: the numbers say that they do not.
+        """
+        if self._decided(ranks, batch) and self.table.facts.divides(ranks, batch).refuted:
+            numbers = f"{self._number(ranks)} ranks of 'expert' can't share a batch of {self._number(batch)} alike"
+            raise fail(numbers, span, note(f"the batch must be a multiple of {self._number(ranks)}"))
+        self.assume_divides(ranks, batch)
 
     def assume_share(self, ranks: Expr, dims: Sequence[Expr]) -> None:
         """A reduction gives each rank a whole share: by a declared relation, an instance of one (`8 | H` of `t | H`), or as recorded."""

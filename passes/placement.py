@@ -24,6 +24,9 @@ from bpir.ir.records import Record
 TENSOR = "tensor"
 """The mesh axis of tensor parallelism."""
 
+EXPERT = "expert"
+"""The mesh axis of expert parallelism."""
+
 HEADS = 2
 """Where the heads are among the dimensions of a tensor of an operation that works head by head."""
 
@@ -79,11 +82,22 @@ def whole_factors(rule: ModelOperation, operation: Operation) -> frozenset[str]:
 
 
 def placement(
-    axes: Sequence[str], span: Span | None, between: Sequence[str] = (), resized: Mapping[str, Expr] | None = None
+    axes: Sequence[str],
+    span: Span | None,
+    between: Sequence[str] = (),
+    resized: Mapping[str, Expr] | None = None,
+    experts: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[Operation]:
-    """The `dist.placement` that says what lies on the tensor-parallel mesh axis, and with another size; none if nothing does."""
+    """The `dist.placement` that says what lies on which mesh axis, and with another size; none if nothing does.
+
+    Args:
+        axes, between: what tensor parallelism shards, everywhere and between its regions.
+        experts: the axes of experts, and of batches, that expert parallelism shards.
+    """
     groups = [Group(tuple(axes), TENSOR)] if axes else []
+    groups += [Group(tuple(experts[0]), EXPERT)] if experts[0] else []
     groups += [Group(tuple(between), TENSOR, between=True)] if between else []
+    groups += [Group(tuple(experts[1]), EXPERT, between=True)] if experts[1] else []
     properties: dict[str, Attribute] = {"groups": groups_attribute(groups)}
     if resized:
         properties["resized"] = mesh_attribute(resized)

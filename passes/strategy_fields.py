@@ -15,9 +15,9 @@ from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.passes.base import Pass
 from bpir.passes.inputs import Binding
-from bpir.passes.placement import TENSOR
+from bpir.passes.placement import EXPERT, TENSOR
 
-MESH_AXES = ("pipeline", "data", TENSOR)
+MESH_AXES = ("pipeline", "data", EXPERT, TENSOR)
 """The fields of a strategy that are axes of the mesh, in mesh order."""
 
 FP32 = 4
@@ -35,8 +35,8 @@ def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
 
 
 def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts) -> list[Diagnostic]:
-    """Warnings of an inference pass: it reads the tensor-parallel degree alone."""
-    reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name != TENSOR}
+    """Warnings of an inference pass: it reads the degrees of tensor and of expert parallelism alone."""
+    reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in (TENSOR, EXPERT)}
     reasons |= {"pipeline": _STAGES, "data": _REPLICAS.format("no rank has a part of the batch")}
     return _unheeded(strategy, current, facts, reasons)
 

@@ -61,6 +61,8 @@ class Operand:
         width: the bytes of an element.
         position: that of its first token in the sequence: behind the cached ones, and those that other ranks hold.
         first, size: which of the last dimension is its first, and how large that is on all ranks together, without padding.
+        tokens: its first sequence, its first token in each, and how many tokens a sequence has on all ranks together.
+        with_experts: of rows that lie where their experts do, the number of the rank and how many ranks share them.
     """
 
     array: Array
@@ -69,6 +71,18 @@ class Operand:
     position: int = 0
     first: int = 0
     size: int = 0
+    tokens: tuple[int, int, int] = (0, 0, 0)
+    with_experts: tuple[int, int] = (0, 0)
+
+    def rows(self, each: int) -> Array:
+        """The numbers of its rows, of which each token has so many, counted over all ranks."""
+        place, ranks = self.with_experts
+        if ranks:
+            return place + ranks * np.arange(self.array.shape[2])[np.newaxis, np.newaxis]
+        sequence, token, tokens = self.tokens
+        sequences, count = self.array.shape[:2]
+        numbers = (sequence + np.arange(sequences))[:, np.newaxis] * (tokens or count) + token + np.arange(count)
+        return np.asarray(numbers[..., np.newaxis] * each + np.arange(each))
 
     @property
     def last(self) -> tuple[int, int]:

@@ -32,7 +32,7 @@ from bpir.run.model.reference import Values, differentiate, draw, draw_indices, 
 from bpir.run.model.whole import Model, seeds_of
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.block import BlockRun
-from bpir.run.ranks.mesh import Mesh
+from bpir.run.ranks.mesh import EXPERT, Mesh
 from bpir.run.ranks.tasks import Tasks
 from bpir.run.ranks.updates import Updates
 from bpir.run.ranks.values import Ranks
@@ -185,7 +185,8 @@ class BlockCheck:
         """Run the model on inputs, drawn where there are none; what it returns."""
         values, context = self._model_numbers()
         causal = "" if self.inference == "decode" else as_word(self.workload.get("causal")) or ""
-        graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token(), causal)
+        experts = self.mesh.sizes.get(EXPERT, 1)
+        graph = graph_of(self.model_block, values.size, not self.inference, self._keeps_last_token(), causal, experts)
         given = list(inputs) if inputs is not None else self._drawn(values)
         found = evaluate(graph, given, {}, context)
         self._evaluated = graph, given, found

@@ -80,6 +80,27 @@ module @network {
   }
 }
 """
+EXPERTS = "experts"
+"""A mixture of experts over an axis of its own: the rows go to the ranks of their experts and come back."""
+MIXTURE = """\
+module @experts {
+  bp.symbols B, S, c, H, F, E, k, t, ep where t | F, t | H, E > k, ep | E, ep | B
+  bind.workload @serve inference {phase = decode, context = c}
+  bind.strategy @ep {tensor = t, expert = ep}
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %route = model.router "moe.router" %x top k of E
+    %rows = model.dispatch "moe.dispatch" %x, %route
+    %u = model.experts "moe.up" %rows of E : [F]
+    %g = model.gelu "moe.gelu" %u
+    %w = model.experts "moe.contract" %g of E : [H]
+    %y = model.combine "moe.combine" %w, %route
+    %z = model.add "moe.residual" %y, %x
+    model.return %z
+  }
+}
+"""
+
+OWN = {PARALLEL: BLOCK, NETWORK: WHOLE, EXPERTS: MIXTURE}
 
 
 @attrs.frozen
@@ -107,8 +128,8 @@ def _derive(name: str, passes: tuple[str, ...]) -> tuple[Operation, Operation]:
         source = read((DATA / "cases" / f"{name}.bpir").read_text(encoding="latin-1"), f"{name}.bpir")
     elif name == WRITTEN:
         source = read(PLAN, f"{name}.bpir")
-    elif name in (PARALLEL, NETWORK) and len(passes) == 1:
-        source = read(BLOCK if name == PARALLEL else WHOLE, f"{name}.bpir")
+    elif name in OWN and len(passes) == 1:
+        source = read(OWN[name], f"{name}.bpir")
     elif len(passes) == 1:
         text = example_text(name.removesuffix(UNDECLARED)).replace("bp.symbols B,", "bp.symbols D, B,")
         source = read(text.replace(", t | H", "") if name.endswith(UNDECLARED) else text, f"{name}.bpir")
@@ -189,4 +210,6 @@ def cases() -> list[Case]:
         passes = (f"distribute-{kind}", f"plan-{kind}", *(("bind-queue",) if kind == "inference" else ()))
         found += [Case(f"{NETWORK} {kind}", NETWORK, passes[:count]) for count in range(1, len(passes) + 1)]
     found.append(Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source"))
+    found += [Case(EXPERTS, EXPERTS, ("distribute-inference", "plan-inference")[:count]) for count in (1, 2)]
+    found.append(Case(EXPERTS, EXPERTS, ("distribute-inference",), "source"))
     return found

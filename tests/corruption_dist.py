@@ -6,12 +6,12 @@ from corruption import Change, Corruption, Found, at, copy_of, declared_as, drop
 from raw import text_of
 
 from bpir.dialects.bp import TensorType
-from bpir.ir.attributes import ArrayAttr, StringAttr
+from bpir.ir.attributes import I64, ArrayAttr, IntegerAttr, StringAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Operation, Value
 
-COLLECTIVES = ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter")
+COLLECTIVES = ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter", "dist.all_to_all")
 BACKWARD = ("activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
 PHASES = ("forward", "recompute", "recommunication", *BACKWARD, "prefill", "decode")
 
@@ -123,8 +123,12 @@ def _become(operation: Operation, name: str) -> None:
     assert isinstance(operand, TensorType) and isinstance(result, TensorType)
     none = ArrayAttr(())
     token = ArrayAttr((StringAttr("tensor"),))
-    operation.properties.pop("reduction", None)
-    if name == "dist.all_reduce":
+    for own in ("reduction", "from", "to", "message"):
+        operation.properties.pop(own, None)
+    if name == "dist.all_to_all":
+        operation.properties.update(axes=ArrayAttr((token,)), message=StringAttr("payload"))
+        operation.properties.update({"from": IntegerAttr(0, I64), "to": IntegerAttr(1, I64)})
+    elif name == "dist.all_reduce":
         operation.properties.update(reduction=StringAttr("sum"), axes=ArrayAttr((token,)))
     else:
         if name == "dist.reduce_scatter":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import raw
+from corruption_cases import MIXTURE
 from raw import expr_of, number_of, symbol_of, text_of
 from support import example_text, read, replaced, run
 from support_training import Step
@@ -629,6 +630,17 @@ def collective(name: str) -> Meanings:
 
 for _name in ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter"):
     MEANINGS[_name] = cache(lambda name=_name: collective(name))
+
+
+@meaning("dist.all_to_all")
+def _() -> list[Meaning]:
+    """Both ways of the rows of B tokens, k rows of H elements each."""
+    source = read(MIXTURE)
+    (block,) = (o for o in top_level(run(source, "distribute-inference")) if o.name == "dist.block")
+    found = [work(o) for o in block.body if o.name == "dist.all_to_all"]
+    assert len(found) == 2
+    names = {"N": B * symbol("k") * H, "p": symbol("ep"), "e": constant(2)}
+    return [Meaning(works(names, ("", w))) for w in found]
 
 
 def meanings(label: str) -> Meanings:

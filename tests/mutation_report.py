@@ -58,6 +58,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/dist.py": ("diagnostic_coverage", "dist_structure", "wrong_kinds", "corruption"),
         "verifiers/distribution.py": ("diagnostic_coverage", "gate_distribution", "gate_choices", "gate_names", "gate_gaps", "corruption"),
         "verifiers/dominance.py": ("dominance", "conformance"),
+        "verifiers/expert_rows.py": ("experts", "diagnostic_coverage", "corruption"),
         "verifiers/exhaustion.py": ("effort", "diagnostic_coverage"),
         "verifiers/forbidden.py": ("diagnostic_coverage", "plan_structure", "wrong_kinds"),
         "verifiers/inputs.py": ("diagnostic_coverage", "gate_choices", "gate_distribution", "gate_training", "corruption"),

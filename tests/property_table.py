@@ -11,7 +11,7 @@ from functools import cache
 
 import attrs
 from corruption import Corruption, at
-from corruption_cases import Case, cases
+from corruption_cases import EXPERTS, Case, cases
 from corruption_general import change_expression, symbols_of, with_expression
 from corruption_judge import EQUIVALENT, WRONG, Verdict, judge
 from support import read, run
@@ -155,6 +155,7 @@ def corpus() -> tuple[Pair, ...]:
     loss = read(LOSS, "loss.bpir")
     found.append(Pair(loss, read(print_module(run(loss, "distribute-training")), "target.bpir"), "source"))
     found += [Pair(source, target, "target") for source, target in itertools.pairwise(levels)]
+    found += [Pair(*case.modules(), case.side) for case in cases() if case.name == EXPERTS]
     return tuple(found)
 
 

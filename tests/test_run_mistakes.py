@@ -9,13 +9,14 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from corruption_cases import EXPERTS, MIXTURE
 from support import dropped, edited, example_text, gate, labels, read, replaced, run
 
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.printer import print_module
 from bpir.run.check import check
 
-NUMBERS = {"B": 2, "S": 4, "H": 8, "F": 12, "h": 4, "d": 6, "t": 2, "e": 4}
+NUMBERS = {"B": 2, "S": 4, "H": 8, "F": 12, "h": 4, "d": 6, "t": 2, "e": 4, "E": 4, "k": 3, "ep": 2}
 SEQUENCE = "communication=reduce_scatter_all_gather"
 BASES = {
     "training": ("transformer_block", "distribute-training{tensor=t}"),
@@ -26,6 +27,7 @@ BASES = {
     "norms": ("transformer_block", f"distribute-training{{tensor=t {SEQUENCE}}}"),
     "decode": ("transformer_block", "distribute-inference{phase=decode tensor=t}"),
     "replicas": ("transformer_block", "distribute-training{tensor=t data=2}"),
+    "experts": (EXPERTS, "distribute-inference"),
     "one head of K": ("multi-query", "distribute-training{tensor=t}"),
     "one head of K, sequence": ("multi-query", f"distribute-training{{tensor=t {SEQUENCE}}}"),
 }
@@ -52,6 +54,8 @@ def model_text(name: str) -> str:
     """The text of a model; `biased` has the biases of GPT-3."""
     if name == "multi-query":
         return MULTI_QUERY
+    if name == EXPERTS:
+        return MIXTURE
     if name != "biased":
         return example_text(name)
     text = example_text("transformer_block")
@@ -71,7 +75,7 @@ def against(name: str, text: str) -> list[Diagnostic]:
     """What the run says against a text, its structure not verified."""
     model = read(model_text(BASES[name][0]))
     declared = {name for line in model_text(BASES[name][0]).splitlines() if "bp.symbols" in line for name in line.replace(",", " ").split()}
-    numbers = {**NUMBERS, "c": 6} if name == "decode" else dict(NUMBERS)
+    numbers = {**NUMBERS, "c": 6} if name in ("decode", EXPERTS) else dict(NUMBERS)
     numbers["F"] = 4 * numbers["H"] if BASES[name][0] == "mlp" else numbers["F"]
     (found,) = check(model, read(text), {k: v for k, v in numbers.items() if k in declared})
     return found.against
@@ -121,6 +125,36 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
         "training",
         "mlp.output_collective.forward",
         [("mlp.output_collective.forward", "dist.all_reduce", "dist.reduce_scatter")],
+    ),
+    "rows that are sent to no expert": (
+        "experts",
+        "'moe.up.decode' gives",
+        [("moe.up.decode", "%rows_moved", "%rows")],
+    ),
+    "rows that do not come back": (
+        "experts",
+        "'moe.combine.decode' gives",
+        [("moe.combine.decode", "%w_moved", "%w")],
+    ),
+    "rows that go to other ranks": (
+        "experts",
+        "'moe.up.decode' can't run",
+        [("moe.input_collective.decode", "B x 1 x k@expert x H", "B x 1 x k x H@expert")],
+    ),
+    "an all_to_all over the wrong mesh axis": (
+        "experts",
+        "'moe.output_collective.decode'",
+        [("moe.output_collective.decode", '[{"expert"}]', '[{"tensor"}]')],
+    ),
+    "an expert on each rank": (
+        "experts",
+        "'moe.up.decode' states weights",
+        [("moe.up.decode", "weights <E*F*H/(ep*t)>", "weights <E*F*H/t>")],
+    ),
+    "a payload without what stays": (
+        "experts",
+        "states msg",
+        [("moe.output_collective.decode", "msg = 2*B*H*k/ep", "msg = 2*B*H*k/ep - 2*B*H*k/ep**2")],
     ),
     "an all_reduce over the wrong mesh axis": (
         "replicas",

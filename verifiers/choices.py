@@ -13,7 +13,7 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.inputs import binding_key
-from bpir.verifiers.placed_axes import TENSOR
+from bpir.verifiers.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.rules import Findings
 
 _B = TypeVar("_B", bound=Binding)
@@ -58,7 +58,7 @@ def _kind(binding: Binding) -> str:
     return binding.kind if isinstance(binding, Workload) else ""
 
 
-_MESH = ("pipeline", "data", TENSOR)
+_MESH = ("pipeline", "data", EXPERT, TENSOR)
 """The axes of a mesh in their order; each has the size that the field of its name says in the strategy, 1 where there is none."""
 
 

@@ -9,9 +9,10 @@ from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.placement import Placement
 from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
 from bpir.dialects.levels import DistributedTaskIR
-from bpir.dialects.model.base import ModelOperation
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation
+from bpir.verifiers.placed_axes import EXPERT
 from bpir.verifiers.properties import counts_of, expected_count
 from bpir.verifiers.rulebooks import DIST
 
@@ -61,12 +62,15 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
     groups = {axis: group for group in placement.groups for axis in group.axes}
     used = {group.mesh_axis for group in placement.groups}
     names = {size.text: axis for axis, size in placement.resized.items()}
+    of_experts = {axis for axis, group in groups.items() if group.mesh_axis == EXPERT}
     for operation, type in _tensors(block):
         task = Task.of(operation)
         if task is not None and task.phase == "gradient_reduction":
             continue
-        for dim, on in zip(type.dims, type.axes, strict=True):
+        for place, (dim, on) in enumerate(zip(type.dims, type.axes, strict=True)):
             axis, axes = names.get(dim.text, dim.text), tuple(mesh_axis for mesh_axis in on if mesh_axis in used)
+            if of_experts and ((place == TOKEN_RANK and axes == (EXPERT,)) or (axis in of_experts and not axes)):
+                continue  # the rows of a token lie where their experts do, which are the rows of weights
             group = groups.get(axis)
             if group is None and dim.symbols != (dim.text,):
                 continue  # a number or a composite: a placement can't name it

@@ -1,4 +1,4 @@
-"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R16."""
+"""Boundary of `distribute-inference`: is a distributed module one rank's part of a model? Rules distribute-inference.R1 to R17."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bpir.dialects.bind import Strategy, Workload, as_expr
 from bpir.dialects.bp import ExprAttr, TensorType, Work, symbol_table
 from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.attention import Attention, Cached, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
@@ -23,10 +24,11 @@ from bpir.ir.relations import Facts, Relation
 from bpir.ir.verdict import Answer
 from bpir.verifiers.choices import Options, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.expert_rows import BATCH, ExpertRows, shared_by_experts
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
-from bpir.verifiers.placed_axes import verify_placement
+from bpir.verifiers.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, symbol_name
@@ -43,7 +45,7 @@ from bpir.verifiers.workload import (
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
-    Strategy: ("tensor",),
+    Strategy: ("tensor", "expert"),
 }
 """The fields of bindings that are options of the pass, and may be overridden."""
 
@@ -63,7 +65,7 @@ class Distribution:
         )
         self.declared = declared.facts
         self.relations = declared.relations
-        self.placements: dict[Expr, Placed | None] = {}
+        self.placements: dict[tuple[Expr, Expr], Placed | None] = {}
 
     @INFERENCE.rule("R9", "symbols, numbers and bindings are kept")
     @INFERENCE.rule("R12", "blocks correspond")
@@ -105,7 +107,9 @@ class Distribution:
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R10", self.distributed, block, strategy)
         parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
-        placed = self._placement(models, degree if parallel and degree is not None else ONE)
+        experts = as_expr((strategy or {}).get(EXPERT)) or ONE
+        experts = ONE if self.declared.equal(experts, ONE).proved else experts
+        placed = self._placement(models, degree if parallel and degree is not None else ONE, experts)
         if placed is None:
             return set()
         own = {name for operation in model.body for name in axes_of(operation)}
@@ -129,20 +133,25 @@ class Distribution:
         shards = [Statement(degree, "|", sizes.get(axis, symbol(axis))) for axis in axes]
         shards += [Statement(symbol(axis), "|", size) for axis, size in sizes.items() if axis in copied_axes([model])]
         allowed |= {Relation("divides", symbol(axis), size) for axis, size in sizes.items()}
+        of_experts = [] if experts is ONE else shared_by_experts(model, phase.sizes)
+        shards += [Statement(experts, "|", size) for size in of_experts]
+        allowed |= {Relation("divides", experts, size) for size in of_experts}
         divided = [statement.decide(self.findings.facts) for statement in shards]
         check = _BlockCheck(self.findings, model, block, phase, last, placed, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
         allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
         for statement, verdict in zip(shards, divided, strict=True):
-            what, which = statement.right.text, "which is sharded" if statement.left is degree else "so that each has as many copies"
+            what, copied = statement.right.text, statement.left not in (degree, experts)
+            which = "so that each has as many copies" if copied else "which is sharded"
             message = f"nothing says that {statement.left.text} divides {what}, {which}"
             self.findings.claim("R4", block, message, f"the share of {what}", statement, verdict)
-        if parallel:
-            several = Statement(degree, ">", ONE)
+        for ranks in ([degree] if parallel and degree is not None else []) + ([experts] if experts is not ONE else []):
+            several = Statement(ranks, ">", ONE)
+            allowed.add(Relation("greater", ranks, ONE))
             self.findings.claim(
                 "R9",
                 block,
-                f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume",
+                f"the block has collectives, which assume '{ranks.text} > 1': record it with bp.assume",
                 "the degree of a block with collectives",
                 several,
                 several.decide(self.findings.facts),
@@ -159,11 +168,12 @@ class Distribution:
         return set(phase.needs)
 
     @INFERENCE.rule("R14", "the placement can be computed, and no further axis of a weight could be sharded")
-    def _placement(self, models: list[Operation], degree: Expr) -> Placed | None:
+    def _placement(self, models: list[Operation], degree: Expr, experts: Expr) -> Placed | None:
         """The placement, judged once for each degree."""
-        if degree not in self.placements:
-            self.placements[degree] = verify_placement(self.findings, "R14", self.target, models, degree, copies=True)
-        return self.placements[degree]
+        key = (degree, experts)
+        if key not in self.placements:
+            self.placements[key] = verify_placement(self.findings, "R14", self.target, models, degree, copies=True, experts=experts)
+        return self.placements[key]
 
 
 class _BlockCheck:
@@ -185,6 +195,8 @@ class _BlockCheck:
         self.phase = phase
         self.placed = placed
         self.sums = PartialSums(model, placed, phase.is_identity)
+        self.rows = ExpertRows(model, bool(placed.experts))
+        self.moved: dict[Value, Value | None] = {}  # what an all-to-all gives, by the image that it reads
         self.last = last  # what depends on the last token alone
         self.mesh = mesh
         self.images: dict[Value, Value] = {}
@@ -215,7 +227,7 @@ class _BlockCheck:
         self._arguments()
         for operation in self.model.body:
             if Return.of(operation) is not None:
-                self._operands(self.block.ending, operation.operands)
+                self._images(self.block.ending, [self._lying(operation, index) for index in range(len(operation.operands))])
             elif isinstance(operation.declaration, ModelOperation):
                 self._operation(operation, operation.declaration)
         for of_layer in self.tasks.values():
@@ -235,8 +247,10 @@ class _BlockCheck:
     def _expected(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
         marks = (self.placed.axes.get(symbol_name(dim) or "") for dim in value.type.dims)
-        axes = tuple((mark,) if mark is not None else () for mark in marks)
-        return TensorType(self.phase.type(value.type, value in self.last).dims, axes, value.type.element, ())
+        axes = [(mark,) if mark is not None else () for mark in marks]
+        if self.rows.parallel:
+            axes[self.rows.made(value)] = (EXPERT,)
+        return TensorType(self.phase.type(value.type, value in self.last).dims, tuple(axes), value.type.element, ())
 
     # --- one operation of the model
 
@@ -248,7 +262,7 @@ class _BlockCheck:
         if not rule.in_inference:
             self.findings.refuse("R2", self.block, f"'{layer}' is a {operation.name}, which is of training")
         kind = operation.kind
-        operands: list[Value | None] = [self.images.get(v) for v in operation.operands]
+        operands = [self._lying(operation, index) for index in range(len(operation.operands))]
         if isinstance(rule, KvAppend):
             self._bind(operation, self._append(operation, layer, operands))
             return
@@ -358,9 +372,6 @@ class _BlockCheck:
             if expected is not None and found is not expected:
                 self.findings.refuse("R3", task, f"operand {index} is not the image of what the source operation reads")
 
-    def _operands(self, task: dist.Return, sources: list[Value]) -> None:
-        self._images(task, [self.images.get(v) for v in sources])
-
     def _shape(self, value: Value, expected: TensorType) -> None:
         if not isinstance(value.type, TensorType) or len(value.type.dims) != len(expected.dims):
             self.misshapen.add(value)
@@ -371,6 +382,47 @@ class _BlockCheck:
         self.findings.same_type("R4", task, "the size or shard of a value is wrong", value, expected)
 
     # --- collectives and state
+
+    @INFERENCE.rule("R17", "the rows of tokens go to their experts and come back by one all-to-all each, and nothing else moves")
+    def _lying(self, operation: Operation, index: int) -> Value | None:
+        """The image of an operand as the operation reads it: what an all-to-all gives where that lies otherwise than it was made."""
+        value = operation.operands[index]
+        image = self.images.get(value)
+        if image is None or not self.rows.parallel or not self.rows.moves(operation, index):
+            return image
+        if image not in self.moved:
+            self.moved[image] = self._all_to_all(operation, value, image, (self.rows.made(value), self.rows.read(operation, index)))
+        return self.moved[image]
+
+    def _all_to_all(self, operation: Operation, value: Value, image: Value, way: tuple[int, int]) -> Value | None:
+        """What the all-to-all gives that brings the image of a value from one dimension to another."""
+        found = [task for task in self.readers.get(image, []) if isinstance(task, AllToAll) and (task.given, task.taken) == way]
+        if not found:
+            message = (
+                f"'{layer_of(operation) or operation.name}' reads its operand sharded at dimension {way[1]}: expected a dist.all_to_all"
+            )
+            self.findings.refuse("R17", image.producer if image.producer is not None else self.block, message)
+            return None
+        task = found[0]
+        self.claimed.add(task)
+        side, of = ("input", operation) if way[0] == BATCH else ("output", value.owner)
+        assert isinstance(of, Operation)
+        if task.source != layer_of(of):
+            self.findings.refuse("R1", task, f"the all-to-all comes from '{layer_of(of)}', not from '{task.source}'")
+        self._named(task, f".{self.phase.name}", _beside(of, f"{side}_collective"))
+        self._phase(task, "")
+        assert isinstance(image.type, TensorType)
+        marks = list(image.type.axes)
+        if max(way) >= len(marks):
+            return None  # the type of the image is refused where it was made
+        marks[way[0]], marks[way[1]] = (), (EXPERT,)
+        expected = TensorType(image.type.dims, tuple(marks), image.type.element, image.type.unreduced)
+        self._type(task, task.results[0], expected)
+        try:
+            self._work(task, one_rank.collective_work(task.operation, self.mesh))
+        except DiagnosticError as wrong:
+            self.findings.refuse("R17", task, wrong.diagnostics[0].message)
+        return task.results[0]
 
     @INFERENCE.rule("R5", "a partial sum is reduced by one collective, and nothing else is")
     def _reduced(self, operation: Operation, value: Value) -> Value | None:
@@ -394,7 +446,7 @@ class _BlockCheck:
             self.findings.refuse("R5", task, f"the partial sums of '{layer}' are reduced by '{task.reduction}', expected sum")
         self._named(task, f".{self.phase.name}", _beside(operation, "output_collective"))
         expected = self._expected(operation.results[value.index])
-        self.reduced.append(expected)
+        self.reduced.append(expected.local({**self.mesh, TENSOR: ONE}))
         self._type(task, task.results[0], expected)
         self._phase(task, "")
         try:
@@ -466,6 +518,8 @@ class _BlockCheck:
         layers = {layer_of(o): o for o in self.model.body}
         if source not in layers or not source:
             self.findings.refuse("R1", task, f"the task '{name}' comes from '{source}', which is no operation of the model")
+        elif isinstance(task, AllToAll):
+            self.findings.refuse("R17", task, f"'{name}' moves rows that lie where they are read, or moves them again")
         elif isinstance(task, dist.Collective):
             self.findings.refuse("R5", task, f"the collective '{name}' reduces nothing that '{source}' leaves as a partial sum")
         else:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from bpir.dialects.dist.placement import Placement
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation
+from bpir.verifiers.expert_rows import axes_of_batches, axes_of_experts
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, could_be_placed, returned_axes, table_axes, wrong_placement
 
 TENSOR = "tensor"
 """The mesh axis that shards the axes of weights."""
+EXPERT = "expert"
+"""The mesh axis that shards experts, and the batch."""
 
 
 def verify_placement(
@@ -24,6 +28,7 @@ def verify_placement(
     degree: Expr,
     between: Collection[str] = (),
     copies: bool = False,
+    experts: Expr = ONE,
 ) -> Placed | None:
     """The placement of a distributed module; None if it is refused.
 
@@ -32,6 +37,7 @@ def verify_placement(
         degree: of tensor parallelism; 1 if there is one rank.
         between: the axes that the strategy shards between tensor-parallel regions.
         copies: whether several ranks may hold a copy of a head.
+        experts: the degree of expert parallelism; 1 if there is one rank.
     """
     distributed = DistributedTaskIR(target)
     written = distributed.placements
@@ -40,12 +46,14 @@ def verify_placement(
         return None
     where = written[0] if written else next(iter(distributed.blocks), None)
     groups = written[0].groups if written else ()
+    degrees = {TENSOR: degree, EXPERT: experts}
     for group in groups:
-        if group.mesh_axis != TENSOR or degree is ONE:
+        if degrees.get(group.mesh_axis, ONE) is ONE:
             findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")
             return None
-    axes, inside = ({axis: TENSOR for g in groups if g.between == between for axis in g.axes} for between in (False, True))
-    placed = Placed(axes, inside, written[0].resized if written else {})
+    placed = _placed(written)
+    if experts is not ONE and not _verify_experts(findings, rule, where, placed, blocks):
+        return None
     if degree is ONE:
         return placed
     if set(placed.between) != set(between):
@@ -71,6 +79,32 @@ def verify_placement(
     if where is not None:
         _verify_sizes(findings, rule, where, placed, degree, tables, copied_axes(blocks) if copies else set())
     return placed if len(findings.diagnostics) == said else None
+
+
+def _placed(written: Sequence[Placement]) -> Placed:
+    """What the placement of a module says; nothing where there is none."""
+    said: dict[tuple[str, bool], list[str]] = {}
+    for group in written[0].groups if written else ():
+        said.setdefault((group.mesh_axis, group.between), []).extend(group.axes)
+    axes, inside = (dict.fromkeys(said.get((TENSOR, between), ()), TENSOR) for between in (False, True))
+    experts, batches = (tuple(said.get((EXPERT, between), ())) for between in (False, True))
+    return Placed(axes, inside, written[0].resized if written else {}, experts, batches)
+
+
+def _verify_experts(findings: Findings, rule: str, where: Place | None, placed: Placed, blocks: Sequence[Operation]) -> bool:
+    """Expert parallelism shards every axis of experts, and every batch between them."""
+    for what, said, known in (
+        ("experts", placed.experts, axes_of_experts(blocks)),
+        ("batches", placed.batches, axes_of_batches(blocks)),
+    ):
+        if not known or None in known:
+            findings.refuse(rule, where, f"the strategy shards {what} over '{EXPERT}', and the model has none that a symbol names")
+            return False
+        if set(said) != known:
+            wanted = ", ".join(sorted(name for name in known if name is not None))
+            findings.refuse(rule, where, f"the axes of {what} on '{EXPERT}' are not those of the model: expected {wanted}")
+            return False
+    return True
 
 
 def _verify_sizes(

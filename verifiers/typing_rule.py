@@ -33,11 +33,14 @@ class Placed(metaclass=Record):
         axes: mesh axis by dimension symbol; such a dimension is sharded wherever it is.
         between: mesh axis by dimension symbol: sharded in operations of which that mesh axis splits nothing else.
         resized: the size that an axis has instead of its own, so that the ranks divide it.
+        experts, batches: the axes that expert parallelism shards: experts, and batches between them (`verifiers/expert_rows.py`).
     """
 
     axes: Mapping[str, str]
     between: Mapping[str, str] = MappingProxyType({})
     resized: Mapping[str, Expr] = MappingProxyType({})
+    experts: tuple[str, ...] = ()
+    batches: tuple[str, ...] = ()
 
 
 def symbol_name(dim: Expr) -> str | None:

@@ -9,10 +9,10 @@ from typing import Any
 
 from bpir.dialects import sections
 from bpir.dialects.bp import Work
-from bpir.dialects.bp.parts import Times
+from bpir.dialects.bp.parts import Integer, Times
 from bpir.dialects.dist.parts import Amount, Components
 from bpir.dialects.dist.tasks import PHASES
-from bpir.dialects.plan import ROLES, STORAGE, Integer, Integers, Role
+from bpir.dialects.plan import ROLES, STORAGE, Integers, Role
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation

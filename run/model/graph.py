@@ -142,8 +142,11 @@ class Graph:
     training: bool
 
 
-def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, last: bool = False, causal: str = "") -> Graph:
-    """The steps of a `model.block`; `last` says that `last_token` is no identity, `causal` which scores of new tokens count.
+def graph_of(
+    block: Operation, number: Callable[[Expr], int], training: bool, last: bool = False, causal: str = "", expert_ranks: int = 1
+) -> Graph:
+    """The steps of a `model.block`; `last` says that `last_token` is no identity, `causal` which scores of new tokens count, `expert_ranks`
+    how many ranks share experts, among which routing is balanced.
 
     Raises:
         DiagnosticError: an operation has no semantics, or a size is no positive integer.
@@ -161,6 +164,7 @@ def graph_of(block: Operation, number: Callable[[Expr], int], training: bool, la
         if kind not in SEMANTICS:
             raise fail(f"'{operation.name}' can't run: no semantics says what it computes", operation.span)
         node = _node(operation, kind, operands, block, number)
+        node = attrs.evolve(node, sizes={**node.sizes, "expert ranks": expert_ranks}) if expert_ranks > 1 else node
         values.update(zip(operation.results, SEMANTICS[kind].expand(builder, node), strict=True))
     return Graph(tuple(builder.steps), inputs, results, training)
 

@@ -30,6 +30,7 @@ class Semantics:
         constants: the operands that have no gradient.
         maximum: whether of its parts on several ranks the maximum is taken, not the sum.
         own_sizes: the names of the sizes that its weights alone have, such as the rows of a table.
+        by_experts: whether that size counts experts, each of which lies where its rows do.
     """
 
     kind: ClassVar[str] = ""
@@ -41,6 +42,7 @@ class Semantics:
     constants: ClassVar[tuple[int, ...]] = ()
     maximum: ClassVar[bool] = False
     own_sizes: ClassVar[tuple[str, ...]] = ()
+    by_experts: ClassVar[bool] = False
     lanes: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

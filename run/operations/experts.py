@@ -1,5 +1,6 @@
-"""Mixtures of experts. Which experts a token is sent to is said by its place, not by its scores: row `i` of the batch goes to expert `i`
-modulo their number, so that routing is balanced, the same on every rank, and no step of a gradient changes it.
+"""Mixtures of experts. Which experts a token is sent to is said by its place, not by its scores, so that routing is balanced, the same on
+every rank, and no step of a gradient changes it: the rows of the batch are dealt out to the ranks of experts one by one, and on each of
+them to its experts one by one.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from bpir.run.model.graph import Builder, Node
 
 
-def experts_of(shape: Sequence[int], experts: int) -> Array:
-    """The expert of each row, of a shape `batch x tokens x rows`."""
-    return np.arange(np.prod(shape)).reshape(tuple(shape)) % experts
+def experts_of(rows: Array, call: Call, experts: int) -> Array:
+    """The expert of each row, by its number."""
+    ranks = call.sizes.get("expert ranks", 1)
+    each = experts // ranks
+    return np.asarray(rows % ranks * each + rows // ranks % each)
 
 
 class _Routed(Semantics):
@@ -44,7 +47,7 @@ class Router(_Routed):
         if "bias" in call.says:
             scores = scores + call.weight(1)
         weights = 1 / (1 + np.exp(-scores)) if "scores sigmoid" in call.says else softmax(scores)
-        chosen = np.take_along_axis(weights, experts_of((*x.shape[:TOKEN_RANK], call.sizes["top"]), scores.shape[-1]), axis=-1)
+        chosen = np.take_along_axis(weights, experts_of(call.operands[0].rows(call.sizes["top"]), call, scores.shape[-1]), axis=-1)
         return [chosen / chosen.sum(axis=-1, keepdims=True)]
 
 
@@ -62,6 +65,7 @@ class Experts(_Routed):
     """Each row times the weight of its expert."""
 
     kind = "experts"
+    by_experts = True
 
     def weight_dims(self, x: Sequence[T], y: Sequence[T], says: frozenset[str], own: Sequence[T] = ()) -> tuple[tuple[T, ...], ...]:
         produced = tuple(y[TOKEN_RANK + 1 :])
@@ -70,7 +74,9 @@ class Experts(_Routed):
     def forward(self, call: Call) -> list[Array]:
         rows = call.read(0)
         shape = rows.shape[: TOKEN_RANK + 1]
-        used, places = np.unique(experts_of(shape, call.own[0][2]), return_inverse=True)
+        first, _, experts = call.own[0]
+        places = experts_of(call.operands[0].rows(shape[TOKEN_RANK]), call, experts) - first
+        used, places = np.unique(places, return_inverse=True)
         weight = call.rows(0, used, rows.ndim - TOKEN_RANK - 1)
         flat = rows.reshape(int(np.prod(shape)), 1, -1)
         product = call.matmul(flat, weight.reshape(len(used), flat.shape[-1], -1)[places.reshape(-1)])

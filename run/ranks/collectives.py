@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.ranks.mesh import Mesh, total
+from bpir.run.ranks.mesh import Layout, Mesh, total
 
 
 @attrs.frozen(eq=False)
@@ -17,12 +18,14 @@ class Exchange:
 
     Attributes:
         maximum: whether it takes the maximum, not the sum.
+        layouts: how its operand and its result lie.
     """
 
     mesh: Mesh
     arrays: Sequence[Array]
     axes: tuple[tuple[str, ...], ...]
     maximum: bool = False
+    layouts: Sequence[Layout] = ()
 
     def total(self, rank: int) -> Array:
         """The sum over the ranks that take part."""
@@ -59,9 +62,20 @@ def _gathered(exchange: Exchange, rank: int, dimension: int) -> Array:
     return np.concatenate([_gathered(exchange, other, dimension - 1) for other in ordered], axis=dimension)
 
 
+def all_to_all(exchange: Exchange, rank: int) -> Array:
+    """Every rank gets what belongs to it now from the parts of all."""
+    mesh, (before, after) = exchange.mesh, exchange.layouts
+    numbers = np.arange(prod(before.dims)).reshape(before.dims)
+    whole = np.full(before.dims, np.nan, exchange.arrays[rank].dtype)
+    for other in mesh.group(rank, [axis for axes in exchange.axes for axis in axes]):
+        whole.flat[mesh.cut(numbers, before, other).reshape(-1)] = exchange.arrays[other].reshape(-1)
+    return mesh.cut(whole, after, rank)
+
+
 COLLECTIVES: dict[str, tuple[Callable[[Exchange, int], Array], bool]] = {
     "all_reduce": (all_reduce, False),
     "reduce_scatter": (reduce_scatter, False),
     "all_gather": (all_gather, True),
+    "all_to_all": (all_to_all, False),
 }
 """By kind: what a rank gets, and whether the message is the whole result (else the whole operand)."""

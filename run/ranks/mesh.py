@@ -15,6 +15,12 @@ Axes = tuple[tuple[str, ...], ...]
 Ranges = tuple[tuple[int, int], ...]
 
 
+EXPERT = "expert"
+"""The mesh axis whose ranks share experts, and the rows of tokens as their experts lie."""
+ROWS = 3
+"""The first dimensions of rows: batch, tokens, and the rows of a token."""
+
+
 @attrs.frozen
 class Layout:
     """Where a tensor lies: its sizes, the mesh axes that share each of them, and those over which it is still to be summed."""
@@ -22,6 +28,11 @@ class Layout:
     dims: tuple[int, ...]
     axes: Axes
     unreduced: tuple[str, ...] = ()
+
+    @property
+    def with_experts(self) -> bool:
+        """Whether its rows lie where their experts do: they are counted over batch, tokens and rows, and dealt out one by one."""
+        return len(self.axes) >= ROWS and EXPERT in self.axes[ROWS - 1]
 
 
 @attrs.frozen(eq=False)
@@ -76,16 +87,27 @@ class Mesh:
             ValueError: a dimension has no equal parts.
         """
         found = []
-        for size, axes in zip(layout.dims, layout.axes, strict=True):
-            parts, place = self.place(rank, axes)
+        dims, axes = layout.dims, layout.axes
+        if layout.with_experts:
+            dims, axes = (1, 1, prod(dims[:ROWS]), *dims[ROWS:]), ((), (), (EXPERT,), *axes[ROWS:])
+        for index, (size, names) in enumerate(zip(dims, axes, strict=True)):
+            parts, place = self.place(rank, names)
             if size % parts:
                 raise ValueError(f"a dimension of {size} has no {parts} equal parts")
-            found.append((place * (size // parts), (place + 1) * (size // parts)))
+            dealt = layout.with_experts and index == ROWS - 1
+            found.append((0, size // parts) if dealt else (place * (size // parts), (place + 1) * (size // parts)))
         return tuple(found)
+
+    def with_experts(self, layout: Layout, rank: int) -> tuple[int, int]:
+        """Of rows that lie where their experts do, the number of the rank and how many ranks share them; of others 0 and 0."""
+        parts, place = self.place(rank, (EXPERT,)) if layout.with_experts else (0, 0)
+        return place, parts
 
     def fitted(self, array: Array, axes: Axes) -> Array:
         """A whole array of the model with the sizes that the ranks divide."""
         for dimension, (size, names) in enumerate(zip(array.shape, axes, strict=True) if self.resized else ()):
+            if EXPERT in names:
+                continue  # it divides what it shares
             parts, _ = self.place(0, names)
             wanted = -(-size // parts) * parts
             if size in self.rows or wanted % size:
@@ -102,6 +124,9 @@ class Mesh:
 
     def cut(self, array: Array, layout: Layout, rank: int) -> Array:
         """A rank's part of a whole array."""
+        if layout.with_experts:
+            place, parts = self.with_experts(layout, rank)
+            array = array.reshape(1, 1, -1, *array.shape[ROWS:])[:, :, place::parts]
         return array[tuple(slice(*ends) for ends in self.ranges(layout, rank))]
 
     def summed(self, arrays: Sequence[Array], layout: Layout, rank: int, maximum: bool = False) -> Array:

@@ -34,6 +34,11 @@ def _alone(x: Axes, y: Layout) -> tuple[str, ...]:
     return tuple(axis for axis in y.unreduced if axis not in known)
 
 
+def _own_axes(step: Step, x: Axes, y: Layout) -> tuple[str, ...]:
+    """The mesh axes that share what weights alone have: of experts those that share the rows."""
+    return x[TOKEN_RANK] if SEMANTICS[step.kind].by_experts else _alone(x, y)
+
+
 @attrs.frozen(eq=False)
 class Tasks:
     """Gives each task its meaning."""
@@ -64,7 +69,9 @@ class Tasks:
         act, sends_result = COLLECTIVES[kind]
         axes = task.axes
         maximum = isinstance(task, dist.AllReduce) and task.reduction == "max"
-        exchanges = [Exchange(self.ranks.mesh, self.ranks.arrays[operand], axes, maximum) for operand in task.operands]
+        layouts = [[self.ranks.layout(value, task) for value in pair] for pair in zip(task.operands, task.results, strict=True)]
+        arrays = [self.ranks.arrays[operand] for operand in task.operands]
+        exchanges = [Exchange(self.ranks.mesh, each, axes, maximum, lie) for each, lie in zip(arrays, layouts, strict=True)]
 
         def results(rank: int, meter: Meter) -> list[Array]:
             found = [act(exchange, rank) for exchange in exchanges]
@@ -139,7 +146,7 @@ class Tasks:
             step.says,
             features,
             mask,
-            self._own(step, _alone(x.axes, y), rank),
+            self._own(step, _own_axes(step, x.axes, y), rank),
             self.ranks.numbers.width(result),
             self.ranks.numbers.width(task.operands[0]),
             step.causal,
@@ -164,7 +171,7 @@ class Tasks:
     def _parts_of_weights(self, step: Step, x: Axes, y: Layout, rank: int) -> list[Array]:
         """A rank's part of each weight: a dimension lies where the operand's or the result's does that it belongs to."""
         found = []
-        own = [_alone(x, y)] * len(step.own)
+        own = [_own_axes(step, x, y)] * len(step.own)
         for index, axes in enumerate(SEMANTICS[step.kind].weight_dims(x, y.axes, step.says, own)):
             whole = self.model.values.weights[step.index, index]
             if len(axes) != whole.ndim:

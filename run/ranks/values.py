@@ -60,10 +60,20 @@ class Ranks:
         found = []
         for value in task.operands:
             layout = self.layout(value, task)
-            tokens, (start, _) = layout.dims[TOKEN], self.mesh.ranges(layout, rank)[TOKEN]
-            (first, _), size = self.mesh.ranges(layout, rank)[-1], self.mesh.rows_of(layout.dims[-1], layout.axes[-1])
-            position = max(context - tokens, 0) + start
-            found.append(Operand(self.arrays[value][rank], value, self.numbers.width(value), position, first, size))
+            ranges, count = self.mesh.ranges(layout, rank), layout.dims[TOKEN]
+            (sequence, _), (start, _), (first, _) = ranges[0], ranges[TOKEN], ranges[-1]
+            found.append(
+                Operand(
+                    self.arrays[value][rank],
+                    value,
+                    self.numbers.width(value),
+                    max(context - count, 0) + start,
+                    first,
+                    self.mesh.rows_of(layout.dims[-1], layout.axes[-1]),
+                    (sequence, start, count),
+                    self.mesh.with_experts(layout, rank),
+                )
+            )
         return found
 
     def judge(self, task: dist.Task | dist.Return, value: Value, whole: Array, what: str) -> None:

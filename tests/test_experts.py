@@ -1,0 +1,168 @@
+"""Expert parallelism: what lies where, what is sent, and that simulated ranks compute what the model does."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from support import read, report, run
+
+from bpir.dialects.dist.all_to_all import AllToAll
+from bpir.dialects.levels import DistributedTaskIR
+from bpir.importer.entry import import_model
+from bpir.ir.diagnostic import Source
+from bpir.ir.operation import Operation
+from bpir.run.check import check
+
+MIXTRAL = {"H": 4096, "F": 14336, "E": 8, "k": 2, "h": 32, "g": 8, "d": 128}
+LAYER = """
+module @mixtral {
+  bp.symbols B, S, c, H, F, h, g, d, E, k, t, ep where g | h, t | g, t | F, t | H, ep | E, ep | B, E > k
+  bind.strategy @ep {tensor = t, expert = ep}
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %n = model.rms_norm "attention.norm" %x
+    %q, %kk, %v = model.linear "attention.qkv" %n : [h x d], [g x d], [g x d]
+    %qr, %kr = model.rope "attention.rope" %q, %kk
+    %o = model.attention "attention.core" %qr, %kr, %v context c
+    %a = model.linear "attention.output" %o : [H]
+    %r = model.add "attention.residual" %a, %x
+    %m = model.rms_norm "moe.norm" %r
+    %route = model.router "moe.router" %m top k of E
+    %rows = model.dispatch "moe.dispatch" %m, %route
+    %g = model.experts "moe.gate" %rows of E : [F]
+    %u = model.experts "moe.up" %rows of E : [F]
+    %s = model.silu "moe.silu" %g
+    %p = model.mul "moe.multiply" %s, %u
+    %w = model.experts "moe.contract" %p of E : [H]
+    %y = model.combine "moe.combine" %w, %route
+    %z = model.add "moe.residual" %y, %r
+    model.return %z
+  }
+}
+"""
+"""A layer of Mixtral (Jiang et al. 2024)."""
+DEEPSEEK = """
+module @deepseek {
+  bp.symbols B, S, c, H, f, h, n, r, v, l, E, k, t, ep where t | h, t | f, t | H, ep | E, ep | B, E > k, 2 | r
+  bind.strategy @ep {tensor = t, expert = ep}
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %n = model.rms_norm "attention.norm" %x
+    %q, %qp = model.linear "attention.query" %n : [h x n], [h x r]
+    %ca, %kp = model.linear "attention.latent" %n : [l], [r]
+    %cn = model.rms_norm "attention.latent_norm" %ca
+    %qr, %kr = model.rope "attention.rope" %qp, %kp
+    %o = model.latent_attention "attention.core" %q, %qr, %cn, %kr values v context c
+    %a = model.linear "attention.output" %o : [H]
+    %r0 = model.add "attention.residual" %a, %x
+    %m = model.rms_norm "moe.norm" %r0
+    %route = model.router "moe.router" %m bias top k of E scores sigmoid
+    %rows = model.dispatch "moe.dispatch" %m, %route
+    %u = model.experts "moe.up" %rows of E : [f]
+    %s = model.silu "moe.silu" %u
+    %w = model.experts "moe.contract" %s of E : [H]
+    %y = model.combine "moe.combine" %w, %route
+    %gs = model.linear "shared.up" %m : [f]
+    %as = model.silu "shared.silu" %gs
+    %ys = model.linear "shared.contract" %as : [H]
+    %sum = model.add "moe.sum" %y, %ys
+    %z = model.add "moe.residual" %sum, %r0
+    model.return %z
+  }
+}
+"""
+"""A layer of DeepSeek-V3 (2024): a latent, experts, and one that every token goes to."""
+PREFILL = "distribute-inference{phase=prefill context=S}"
+DECODE = "distribute-inference{phase=decode context=c}"
+
+
+def distributed(text: str, options: str) -> DistributedTaskIR:
+    return DistributedTaskIR(run(read(text), options))
+
+
+def all_to_alls(ir: DistributedTaskIR) -> list[AllToAll]:
+    (block,) = ir.blocks
+    return [task for task in block.tasks if isinstance(task, AllToAll)]
+
+
+def test_a_layer_of_mixtral_sends_its_rows_twice() -> None:
+    """4,096 tokens a rank, 2 rows each of 4,096 elements of 2 bytes: 4096*2*4096*2 = 67,108,864 bytes there, and as many back."""
+    tasks = all_to_alls(distributed(LAYER, PREFILL))
+    assert [(task.given, task.taken) for task in tasks] == [(0, 2), (2, 0)]
+    sizes = {**MIXTRAL, "B": 8, "S": 4096, "t": 1, "ep": 8}  # a sequence a rank
+    assert [task.work.msg.evaluate(sizes) for task in tasks] == [67_108_864, 67_108_864] == [4096 * 2 * 4096 * 2] * 2
+    assert all(task.message == "payload" for task in tasks)
+
+
+def test_a_rank_reads_the_weights_of_its_distinct_experts() -> None:
+    """One expert of 8 on each of 8 ranks; of 256 on 64 ranks at most 4, and of 2 rows at most 2: min(T*k, E/ep)."""
+    (block,) = distributed(LAYER, DECODE).blocks
+    gate = next(task for task in block.tasks if task.layer == "moe.gate")
+    sizes = {**MIXTRAL, "S": 1, "c": 100, "t": 1}
+    row, matrix = 2 * 4096, 2 * 4096 * 14336
+    for batch, ranks, experts, top in ((8, 8, 8, 2), (64, 64, 256, 2), (64, 64, 256, 8), (8, 2, 8, 1)):
+        tokens = batch // ranks
+        found = gate.work.read.evaluate({**sizes, "B": batch, "ep": ranks, "E": experts, "k": top})
+        assert found == tokens * top * row + min(tokens * top, experts // ranks) * matrix
+
+
+@pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
+def test_all_ranks_together_do_what_the_model_does(text: str) -> None:
+    """Matrix products and weights of experts: nothing is done twice, nothing is left out; other weights are on every rank of the axis."""
+    (block,), (whole,) = distributed(text, PREFILL).blocks, distributed(text, PREFILL.replace("S}", "S tensor=1 expert=1}")).blocks
+    sizes = {**dict.fromkeys(("H", "F", "f"), 16), "h": 8, "g": 4, "d": 2, "n": 2, "r": 2, "v": 4, "l": 6, "S": 5, "E": 8, "k": 3}
+    sizes |= {"B": 8, "t": 2, "ep": 4}
+    ours = sum((task.matmul.evaluate(sizes) for task in block.tasks), Fraction(0))
+    theirs = sum((task.matmul.evaluate(sizes) for task in whole.tasks), Fraction(0))
+    unshared = sum(
+        (t.matmul.evaluate(sizes) for t in whole.tasks if t.kind_of_work == "router"), Fraction(0)
+    )  # a rank of `tensor` has it whole
+    unshared += sum((t.matmul.evaluate(sizes) for t in whole.tasks if t.layer == "attention.latent"), Fraction(0))
+    assert ours * 8 == theirs + unshared * (2 - 1)
+    for task, other in zip(
+        [t for t in block.tasks if t.kind_of_work == "experts"], [t for t in whole.tasks if t.kind_of_work == "experts"], strict=True
+    ):
+        assert task.weights.evaluate(sizes) * 8 == other.weights.evaluate(sizes)
+
+
+NUMBERS = ({"ep": 2, "E": 4, "B": 2}, {"ep": 4, "E": 8, "B": 8, "k": 3}, {"ep": 3, "E": 6, "B": 3, "k": 2, "t": 1})
+
+
+@pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
+@pytest.mark.parametrize("options", [PREFILL, DECODE])
+@pytest.mark.parametrize(
+    "numbers", [{"ep": 2, "E": 4, "B": 2}, {"ep": 4, "E": 8, "B": 8, "k": 3}, {"ep": 3, "E": 6, "B": 3, "k": 2, "t": 1}]
+)
+def test_ranks_compute_what_the_model_does(text: str, options: str, numbers: dict[str, int]) -> None:
+    """Forward, bytes that are read, written and sent, and matrix products; also where k is no multiple of the ranks."""
+    model = read(text)
+    options = options.replace("}", " tensor=1}") if numbers.get("t") == 1 else options
+    (found,) = check(model, run(model, options), {name: n for name, n in numbers.items() if name != "t" or "tensor" not in options})
+    assert not found.against, "\n".join(d.render() for d in found.against)
+    assert max(found.phases.values()) < 1e-12
+
+
+CONFIG = {
+    "architectures": ["MixtralForCausalLM"],
+    "model_type": "mixtral",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 32000,
+    "num_local_experts": 8,
+    "num_experts_per_tok": 2,
+    "tie_word_embeddings": False,
+}
+
+
+def imported() -> Operation:
+    return read(import_model(Source("mixtral.json", json.dumps(CONFIG))).text)
+
+
+def test_a_whole_mixtral_on_eight_ranks_of_experts() -> None:
+    """A rank has one expert of each layer, and everything else: 93,405,585,408 bytes less 7/8 of 32*8*3*4096*14336*2."""
+    plan = report(run(imported(), "distribute-inference{phase=decode tensor=1 expert=8 batch=8 context=4096}", "plan-inference"))
+    experts = 32 * 8 * 3 * 4096 * 14336 * 2
+    assert plan.memory["weights"].integer == 93_405_585_408 - experts * 7 // 8

@@ -1,0 +1,102 @@
+"""The typing rule over the mesh axis of experts: which factor of each operation it splits, and where values change their layout.
+
+It splits the factor of experts where an operation has it, and with that the rows of tokens, of which each lies where its expert does; of an
+operation that works on such rows element by element, their factor; of any other operation the batch. A tensor that has the factor is
+sharded there. Where a value is made under one layout and read under another, an all-to-all stands between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.base import ModelOperation, settings_of
+from bpir.dialects.model.factors import Tensor
+from bpir.ir.expression import Expr
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.typing_rule import symbol_name
+
+BATCH = 0
+"""The dimension that expert parallelism shares where there are no experts."""
+
+
+class ExpertRows:
+    """The layouts of the values of one block of a model.
+
+    Args:
+        parallel: whether several ranks share the experts; else nothing is sharded.
+    """
+
+    def __init__(self, block: Operation, parallel: bool) -> None:
+        self.parallel = parallel
+        self._made: dict[Value, int] = {}
+        self._read: dict[Operation, list[int]] = {}
+        for operation in block.body if parallel else ():
+            rule = operation.declaration
+            if isinstance(rule, ModelOperation):
+                self._operation(operation, rule)
+
+    def made(self, value: Value) -> int:
+        """The dimension at which a value is sharded where it is made."""
+        return self._made.get(value, BATCH)
+
+    def read(self, operation: Operation, index: int) -> int:
+        """The dimension at which an operation, or the end of the block, reads an operand sharded."""
+        places = self._read.get(operation)
+        return BATCH if places is None else places[index]
+
+    def moves(self, operation: Operation, index: int) -> bool:
+        """Whether an operand lies otherwise than the operation reads it."""
+        return self.read(operation, index) != self.made(operation.operands[index])
+
+    def _operation(self, operation: Operation, rule: ModelOperation) -> None:
+        factors = rule.factors(operation)
+        split = _name(factors.operands[0][BATCH])
+        if rule.expert_factor:
+            split = rule.expert_factor
+        elif rule.pointwise:
+            lying = [(tensor, self.made(value)) for tensor, value in zip(factors.operands, operation.operands, strict=True)]
+            split = next((_name(tensor[place]) for tensor, place in lying if place != BATCH), split)
+        self._read[operation] = [_place(tensor, split) for tensor in factors.operands]
+        self._made.update((value, _place(tensor, split)) for tensor, value in zip(factors.results, operation.results, strict=True))
+
+
+def _name(factor: str) -> str:
+    """The name of a factor without the number of its lane."""
+    return factor.partition("|")[0]
+
+
+def _place(tensor: Tensor, split: str) -> int:
+    return next(index for index, factor in enumerate(tensor) if _name(factor) == split)
+
+
+def experts_of(operation: Operation) -> Expr | None:
+    """How many experts an operation has; None if it has none."""
+    rule = operation.declaration
+    if not isinstance(rule, ModelOperation) or not rule.expert_factor:
+        return None
+    return rule.own_dims(settings_of(operation)).get(rule.expert_factor)
+
+
+def axes_of_experts(blocks: Iterable[Operation]) -> set[str | None]:
+    """The symbols that count experts; None among them if a number does."""
+    sizes = (experts_of(operation) for block in blocks for operation in block.body)
+    return {symbol_name(size) for size in sizes if size is not None}
+
+
+def axes_of_batches(blocks: Sequence[Operation]) -> set[str | None]:
+    """The symbols of the first dimensions of what blocks are given; None among them if one is a number."""
+    types = (value.type for block in blocks for value in block.regions[0].blocks[0].arguments)
+    return {symbol_name(type.dims[BATCH]) for type in types if isinstance(type, TensorType)}
+
+
+def shared_by_experts(block: Operation, sizes: Mapping[str, Expr]) -> list[Expr]:
+    """What the ranks of expert parallelism share of a block: its experts, and its batches.
+
+    Args:
+        sizes: what the workload puts in the place of symbols.
+    """
+    counts = [size for operation in block.body if (size := experts_of(operation)) is not None]
+    types = (value.type for value in block.regions[0].blocks[0].arguments)
+    batches = [type.dims[BATCH].substitute(sizes) for type in types if isinstance(type, TensorType)]
+    return list(dict.fromkeys([*counts, *batches]))
