@@ -12,7 +12,7 @@ from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation
-from bpir.verifiers.placed_axes import EXPERT
+from bpir.verifiers.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.properties import counts_of, expected_count
 from bpir.verifiers.rulebooks import DIST
 
@@ -85,7 +85,7 @@ def _between(ir: DistributedTaskIR, block: Block, placement: Placement) -> Itera
     strategy = next((strategy for strategy in ir.strategies if strategy.symbol == block.strategy), None)
     if strategy is not None and any(task.phase == "forward" for task in block.tasks):
         shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
-        if shards != any(group.between for group in placement.groups):
+        if shards != any(group.between and group.mesh_axis == TENSOR for group in placement.groups):
             wanted, found = ("an axis", "none") if shards else ("no axis", "one")
             message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
             yield error(message, placement.span)
