@@ -141,11 +141,23 @@ def note(message: str, span: Span | None = None) -> Diagnostic:
 
 
 class DiagnosticError(Exception):
-    """Carries diagnostics to the one place that shows them; never meant to reach a user as an exception."""
+    """Carries diagnostics to the one place that shows them; a program that uses us may catch it. Its text shows the place of each."""
+
+    __module__ = "bpir"  # where a program finds it
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[DiagnosticError], tuple[Diagnostic, ...]]:
+        return type(self), self.diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join(d.render() for d in self.diagnostics)
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it: the place in the text, not that in our code."""
+        return [f"{type(self).__name__}:", *str(self).split("\n")]
 
 
 def fail(message: str, span: Span | None = None, *notes: Diagnostic) -> DiagnosticError:

@@ -34,7 +34,8 @@ class Record(type):
         own = tuple(field for field in annotated if field not in known)
         given = {field: namespace.pop(field) for field in annotated if field in namespace}
         if inherited is None:
-            namespace = {"__init__": fill, "__setattr__": _refuse, "__delattr__": _refuse, "__repr__": _show, **namespace}
+            frozen = {"__setattr__": _refuse, "__delattr__": _refuse, "__repr__": _show, "__reduce__": _parts}
+            namespace = {"__init__": fill, **frozen, **namespace}
         cached = any(isinstance(value, cached_property) for value in namespace.values())
         namespace["__slots__"] = (*own, "__dict__") if cached else own
         namespace["__match_args__"] = (*known, *own)
@@ -73,6 +74,11 @@ def completed(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
 
 def _refuse(self: Any, name: str, *value: Any) -> NoReturn:
     raise AttributeError(f"'{name}' of {type(self).__name__} can't change")
+
+
+def _parts(self: Any) -> tuple[Any, ...]:
+    """How to make it again, for `pickle` and `copy`."""
+    return type(self), tuple(getattr(self, field) for field in type(self).__match_args__)
 
 
 def _show(self: Any) -> str:

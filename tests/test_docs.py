@@ -60,6 +60,28 @@ def test_the_pass_page_shows_every_pass_with_every_section() -> None:
         assert any(f'id="{label}"' in text for text in pages().values()), label
 
 
+def test_the_pass_page_shows_the_bases_the_typed_run_and_the_source() -> None:
+    """By hand for one derivation and one helper; the source of every class that defines a `run` is there."""
+    page = pages()["passes.md"]
+    derivation = page[page.index("## distribute-inference\n") : page.index("## distribute-training\n")]
+    assert "class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTaskIR])\n" in derivation
+    assert "    def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR\n" in derivation
+    equation, source = derivation.index('id="distribute-inference.E8"'), derivation.index("        def run(self, ir: ModelIR")
+    assert equation < source < derivation.rindex("### ")
+    assert "    class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTaskIR]):\n        name = " in derivation
+    assert "class CanonicalizePass(TransformationPass)\n" in page
+    for name in PASSES:
+        cls = next(base for base in load_pass(name).__mro__ if "run" in base.__dict__)
+        assert f'??? abstract "Source of {cls.__name__}, passes/' in page
+
+
+def test_the_source_of_an_operation_stands_under_its_equations() -> None:
+    page = pages()["language/model.md"]
+    linear = page[page.index("## model.linear ") : page.index("## model.", page.index("## model.linear ") + 3)]
+    parts = ('id="model.linear.E1"', "Source of Linear, dialects/model/linear.py:", "def operations(")
+    assert [linear.index(part) for part in parts] == sorted(linear.index(part) for part in parts)
+
+
 def test_sections_stand_in_their_order() -> None:
     for name, text in documentation.passes().items():
         assert [title for title in text.sections if title in PASS_SECTIONS] == list(PASS_SECTIONS), name

@@ -12,6 +12,8 @@ import pytest
 from bpir.ir.expression import ZERO, Expr, constant, symbol
 from bpir.tools import bindings as given
 from bpir.tools import bp_report
+from bpir.tools.common import report
+from bpir.tools.numbers import unused
 from bpir.tools.options import UsageError, parse
 from bpir.tools.report import Report, TaskRow, Work
 from bpir.tools.report_json import number, render_json
@@ -162,5 +164,5 @@ def test_a_symbol_is_a_positive_integer(text: str) -> None:
 
 
 def test_a_name_that_binds_nothing_is_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
-    bp_report._warn_of_unused({"B": 1, "s": 2}, REPORT, False)
+    report(unused({"B": 1, "s": 2}, REPORT, "--bind "))
     assert capsys.readouterr().err == "warning: --bind s: no such symbol in the report; it has B, S, t\n"

@@ -43,10 +43,9 @@ def check_numbers(values: dict[str, int], module: Operation) -> None:
     """
     if not values:
         return
-    from bpir.dialects.bp import symbol_table
-    from bpir.ir.diagnostic import Span, fail
-    from bpir.passes.bind_symbols import check_relations
+    from bpir.ir.diagnostic import Span
     from bpir.passes.pipeline import command_line
+    from bpir.tools import numbers
 
     def place(name: str) -> Span | None:
         if name not in values:
@@ -54,8 +53,4 @@ def check_numbers(values: dict[str, int], module: Operation) -> None:
         source = command_line(f"--bind {name}={values[name]}")
         return Span(source, len("--bind "), len(source.text))
 
-    table = symbol_table(module)
-    for name, value in values.items():
-        if table.bindings.get(name, value) != value:
-            raise fail(f"the module binds '{name}' to {table.bindings[name]} already", place(name))
-    check_relations(module, {**table.bindings, **values}, place)
+    numbers.check_numbers(values, module, place)

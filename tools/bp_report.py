@@ -51,28 +51,18 @@ def _report(arguments: Arguments, module: Operation, values: dict[str, int], col
         return (render_dot if arguments.value("format") == "dot" else render_svg)(module)
     from bpir.ir.expression import constant
     from bpir.tools.collect import collect
+    from bpir.tools.numbers import unused
 
     other = arguments.value("one-rank")
     found = collect(module, read_module(other, color) if other else None)
     check_numbers(values, module)
-    _warn_of_unused(values, found, color)
+    report(unused(values, found, "--bind "), color)
     found = found.bound({name: constant(value) for name, value in values.items()})
-    return _rendered(found, arguments.value("format") or "table", arguments.value("by") or "task")
+    return rendered(found, arguments.value("format") or "table", arguments.value("by") or "task")
 
 
-def _warn_of_unused(values: dict[str, int], found: Report, color: bool) -> None:
-    """A misspelt name would leave its symbol in place without a word."""
-    from bpir.ir.diagnostic import Diagnostic, suggestion
-
-    symbols = found.symbols()
-    listed = "; it has " + ", ".join(sorted(symbols)) if symbols else ""
-    for name in values:
-        if name not in symbols:
-            message = f"--bind {name}: no such symbol in the report{suggestion(name, symbols) or listed}"
-            report([Diagnostic(message, severity="warning")], color)
-
-
-def _rendered(found: Report, form: str, by: str) -> str:
+def rendered(found: Report, form: str, by: str) -> str:
+    """The text of a report: `table`, `json`, `csv` or `markdown`."""
     if form == "json":
         from bpir.tools.report_json import render_json
 

@@ -39,7 +39,7 @@ def body(arguments: Arguments) -> int:
         derived = sound_module(section, found)
         claims: list[Claim] | None = [] if arguments.flag("explain") else None
         check = verifier(source, derived, claims)
-        against = _against(check, derived)
+        against = speaks_against(check, derived)
         ran = ""
         if arguments.flag("run") and verdict(against) == "proved":
             ran, differs = _run(source, derived, numbers)
@@ -60,7 +60,7 @@ def body(arguments: Arguments) -> int:
     return 1 if failed else 0
 
 
-def _against(check: Verifier, derived: Operation) -> list[Diagnostic]:
+def speaks_against(check: Verifier, derived: Operation) -> list[Diagnostic]:
     """What speaks against the derivation; or where the proof was too much work."""
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.verifiers.exhaustion import placed

@@ -147,14 +147,32 @@ def read_source(path: str) -> Source:
     """
     from bpir.ir.diagnostic import Source, fail
 
+    if path != "-":
+        return read_file(path)
     try:
-        if path == "-":
-            return Source("<stdin>", sys.stdin.buffer.read().decode("latin-1"))
+        return Source("<stdin>", sys.stdin.buffer.read().decode("latin-1"))
+    except (OSError, ValueError, AttributeError) as failure:
+        raise fail(f"cannot read '-': {_reason(failure)}") from None
+
+
+def read_file(path: str) -> Source:
+    """The file, also one that is called `-`.
+
+    Raises:
+        DiagnosticError: it cannot be read.
+    """
+    from bpir.ir.diagnostic import Source, fail
+
+    try:
         with open(path, "rb") as file:
             return Source(path, file.read().decode("latin-1"))
-    except (OSError, ValueError, AttributeError) as failure:
-        reason = failure.strerror if isinstance(failure, OSError) else "the name or the stream is not usable"
-        raise fail(f"cannot read '{path}': {reason}") from None
+    except (OSError, ValueError) as failure:
+        raise fail(f"cannot read '{path}': {_reason(failure)}") from None
+
+
+def _reason(failure: Exception) -> str:
+    """Why a file or a stream can't be read."""
+    return str(failure.strerror) if isinstance(failure, OSError) else "the name or the stream is not usable"
 
 
 def read_module(path: str, color: bool) -> Operation:
@@ -169,7 +187,7 @@ def read_module(path: str, color: bool) -> Operation:
     return module
 
 
-def sound_module(source: Source, warnings: list[Diagnostic]) -> Operation:
+def sound_module(source: Source, warnings: list[Diagnostic], allow_unregistered: bool = False) -> Operation:
     """The module of a text, structurally verified; warnings are added to the list.
 
     Raises:
@@ -180,7 +198,7 @@ def sound_module(source: Source, warnings: list[Diagnostic]) -> Operation:
     from bpir.verifiers.exhaustion import placed
     from bpir.verifiers.module import verify
 
-    module = parse_module(source)
+    module = parse_module(source, allow_unregistered=allow_unregistered)
     with placed(module):
         found = verify(module)
     if any(d.severity == "error" for d in found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from bpir.ir.expression import Expr
@@ -11,7 +12,21 @@ from bpir.tools.report import AllRanks, BufferRow, Fact, Job, Report, TaskRow, W
 
 def render_json(report: Report, by: str = "task") -> str:
     """The report, grouped `by` task (all of it), layer (no tasks), phase (no layers), section, block, or not at all (`total`)."""
-    return json.dumps(document(report, by), indent=1, default=number) + "\n"
+    return json.dumps(converted(document(report, by), number), indent=1) + "\n"
+
+
+def converted(value: Any, leaf: Callable[[Expr], Any]) -> Any:
+    """A document with each expression as `leaf` says it, and its words as Python has them: the words of a module are bytes of UTF-8."""
+    match value:
+        case dict():
+            return {converted(key, leaf): converted(inner, leaf) for key, inner in value.items()}
+        case list() | tuple():
+            return [converted(inner, leaf) for inner in value]
+        case str():
+            return value if value.isascii() else value.encode("latin-1").decode("utf-8", "replace")
+        case Expr():
+            return leaf(value)
+    return value
 
 
 def document(report: Report, by: str = "task") -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _job_tables(job: Job) -> list[Table]:
 
 
 def _ranks_table(ranks: AllRanks) -> Table:
-    names = {"model": "of the model", "total": f"all {_readable(ranks.count)} ranks"}
+    names = {"model": "of the model", "total": f"all {readable(ranks.count)} ranks"}
     rows: list[tuple[str | Expr, ...]] = [(names.get(name, name), *_cells(work)) for name, work in ranks.parts().items()]
     return Table(("together", *_COMPONENTS), tuple(rows))
 
@@ -118,7 +118,7 @@ def render_table(shown: Sequence[Table]) -> str:
 
 def _aligned(table: Table) -> str:
     """The table in columns; "" if it is too wide."""
-    cells = [table.head, *[tuple(map(_readable, row)) for row in table.rows]]
+    cells = [table.head, *[tuple(map(readable, row)) for row in table.rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
         return ""
@@ -138,8 +138,8 @@ def _stacked(table: Table) -> str:
     for row in table.rows:
         lines.append("  ".join(str(cell) for cell in row[: table.words]).rstrip())
         for name, value in zip(names, row[table.words :], strict=True):
-            if _readable(value) != "0":
-                lines.append(f"    {name:<{width}}{_readable(value)}")
+            if readable(value) != "0":
+                lines.append(f"    {name:<{width}}{readable(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -151,7 +151,7 @@ def render_markdown(shown: Sequence[Table]) -> str:
 def _markdown(table: Table) -> str:
     rule = [":--" if i < table.words else "--:" for i in range(len(table.head))]
     rows = [table.head, rule]
-    rows += [[_escaped(_readable(cell), i >= table.words) for i, cell in enumerate(row)] for row in table.rows]
+    rows += [[_escaped(readable(cell), i >= table.words) for i, cell in enumerate(row)] for row in table.rows]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
 
 
@@ -178,7 +178,8 @@ def numbers_table(report: Report) -> list[Table]:
     return [_named("symbol", "number", dict(sorted(report.numbers.items())))] if report.numbers else []
 
 
-def _readable(cell: str | Expr) -> str:
+def readable(cell: str | Expr) -> str:
+    """A cell for a reader: an integer with commas between its thousands."""
     if isinstance(cell, str):
         return cell
     return f"{cell.integer:,}" if cell.integer is not None else cell.text

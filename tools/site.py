@@ -1,4 +1,4 @@
-"""The generated pages of the documentation site, as Markdown: "Pass formulae", the language reference, the rules of verification.
+"""The generated pages of the documentation site, as Markdown: "Pass formulae and API", the language reference, the rules of verification.
 
 Formulas stay LaTeX between dollars; `docs/hooks.py` sets them in MathML when the site is built.
 """
@@ -16,10 +16,12 @@ from pathlib import Path
 from bpir import dialects, passes
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.dialect import DIALECTS
-from bpir.passes.base import options
-from bpir.tools import documentation, reference
+from bpir.passes.base import Pass, options
+from bpir.tools import documentation, notebook, reference
 from bpir.tools.documentation import PASS_SECTIONS, Documentation
 from bpir.tools.listing import levels
+from bpir.tools.source_text import bases, defines_run, lineage, signature, source
+from bpir.tools.source_text import place as source_place
 
 HEADINGS = {"Conserved": "Conserved quantities", "Example": "Example, run when this page was built"}
 
@@ -32,9 +34,10 @@ def pages(root: Path, run: Callable[[str, Path], str] | None = None) -> dict[str
     """Every generated page by its path. `run` gives the output of an example's command in the folder of the project.
 
     Raises:
-        DocumentationError: a pass lacks a section, an operation has no docstring, or an example fails.
+        DocumentationError: a pass lacks a section, an operation has no docstring, or an example or a cell of the notebook fails.
     """
     found = {"passes.md": passes_page(root, run or run_command), "rules.md": rules_page()}
+    found["notebook.md"] = notebook.page(root / "docs" / "notebook.ipynb", root)
     return found | reference_pages()
 
 
@@ -57,11 +60,13 @@ def run_command(command: str, root: Path) -> str:
 def passes_page(root: Path, run: Callable[[str, Path], str]) -> str:
     """The page of all passes, from their docstrings."""
     documented = documentation.passes()
-    lines = ["# Pass formulae", ""]
+    lines = ["# Pass formulae and API", ""]
     lines += [
         "Everything on this page is the docstring of the pass's class: `bp-opt --explain=NAME` shows the same text. Each equation is read "
         "from it and proved equal to what the pass derives, by `tests/test_equations.py`; each rule is described under "
-        "[Rules of verification](rules.md).",
+        "[Rules of verification](rules.md). A pass is a class, whose bases and `run` say the levels that it leads from and to. "
+        "Its source stands under its equations; the work of an operation stands, with its source, in the "
+        "[language reference](language/index.md).",
         "",
         "| pass, class | boundary | provenance of the formulas | evidence |",
         "|---|---|---|---|",
@@ -79,12 +84,13 @@ def passes_page(root: Path, run: Callable[[str, Path], str]) -> str:
     for name in documentation.pass_names():
         if name not in documented:
             cls = passes.load_pass(name)
-            lines += ["", f"### {name}", "", f"`{cls.__name__}`", "", escaped(inspect.cleandoc(cls.__doc__ or "")), *_options(name)]
+            lines += ["", f"### {name}", "", *_declared(name), "", escaped(inspect.cleandoc(cls.__doc__ or ""))]
+            lines += [*_sources((cls,)), *_options(name)]
     return "\n".join(lines) + "\n"
 
 
 def _pass(name: str, text: Documentation, root: Path, run: Callable[[str, Path], str]) -> Iterable[str]:
-    yield from (f"## {name}", "", f"`{_class(name)}`. {escaped(text.summary)}")
+    yield from (f"## {name}", "", escaped(text.summary), "", *_declared(name))
     for title in PASS_SECTIONS:
         if title == "Equations":
             yield from ("", "### Equations {: #" + f"{name}-equations" + " }", "")
@@ -94,6 +100,8 @@ def _pass(name: str, text: Documentation, root: Path, run: Callable[[str, Path],
             rest = re.sub(r"^- E\d+: .*?(?=^- |^\s*$|\Z)", "", text.sections[title], flags=re.DOTALL | re.MULTILINE).strip()
             if rest:
                 yield from ("", escaped(rest))
+            cls = passes.load_pass(name)
+            yield from _sources(dict.fromkeys((cls, defines_run(cls))))
             continue
         anchor = f"{name}-{title.lower().replace(' ', '-')}"
         yield from ("", f"### {HEADINGS.get(title, title)} {{: #{anchor} }}", "")
@@ -106,6 +114,22 @@ def _pass(name: str, text: Documentation, root: Path, run: Callable[[str, Path],
         else:
             yield _capital(escaped(text.sections[title]))
     yield from _options(name)
+
+
+def _declared(name: str) -> Iterable[str]:
+    """The class with its bases, those of these, and its `run`."""
+    cls = passes.load_pass(name)
+    yield "```python"
+    yield from (f"class {base.__name__}({bases(base)})" for base in lineage(cls) if base is not Pass)
+    yield from (f"    {signature(cls)}", "```")
+
+
+def _sources(classes: Iterable[type]) -> Iterable[str]:
+    """The source of each class, opened by a click."""
+    for cls in classes:
+        yield from ("", f'??? abstract "Source of {cls.__name__}, {source_place(cls)}"', "", "    ```python")
+        yield from (f"    {line}".rstrip() for line in source(cls).splitlines())
+        yield "    ```"
 
 
 def _equations(text: Documentation) -> Iterable[str]:
@@ -243,6 +267,7 @@ def _operation(name: str, text: Documentation) -> Iterable[str]:
             yield f"| `{field.name}` | {_cell(field.help)}{words} |"
     if text.equations:
         yield from ("", f"**Equations** ({text.remarks['Equations']}):", "", *_equations(text))
+        yield from (*_sources((type(declaration),)), "")
     for title in documentation.OPTIONAL:
         if text.sections.get(title):
             yield from ("", f"{title}: {escaped(text.sections[title])}")
