@@ -383,6 +383,8 @@ def test_r7_one_mesh_under_a_strategy_of_the_module() -> None:
 def test_every_label_of_a_verifier_is_refused_in_a_test(verifier: str, prefix: str, test: str) -> None:
     rules = set(re.findall(rf'(?:"|{re.escape(prefix)}\.)(R\d+)\b', (ROOT / "verifiers" / f"{verifier}.py").read_text()))
     tested = set(re.findall(rf'(?:RULE \+ "|{{RULE}}|"{re.escape(prefix)}\.)(R\d+)\b', (ROOT / "tests" / f"{test}.py").read_text()))
+    files = [path.read_text(encoding="latin-1") for path in (ROOT / "lit_tests").rglob("*.bpir")]
+    tested |= {number for text in files for number in re.findall(rf"\[{re.escape(prefix)}\.(R\d+)\]", text)}
     assert len(rules) >= 2
     assert rules <= tested
 
