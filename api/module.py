@@ -150,7 +150,7 @@ class Module:
         with _bounded(self._steps, self.operation):
             found = collect(self.operation)
             check_numbers(values, self.operation, places.get)
-            _warn(unused(values, found))
+            _warn(unused(values, found.symbols()))
             return Report(found.bound({name: constant(value) for name, value in values.items()}))
 
     def text(self, *, generic: bool = False, locations: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""`bp-report --format=dot|svg`: every task and dependency is drawn, shapes say what it is, colours in which phase."""
+"""`bp-report --format=dot`: every task and dependency is drawn, shapes say what it is, colours in which phase."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from support import example, run
 
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.operation import Operation
-from bpir.tools.report_dot import COLORS, SHAPES, render_dot, render_svg
+from bpir.tools.picture.dot import SHAPES, render_dot
+from bpir.tools.picture.style import COLORS
 
 NODE = re.compile(r"^ +(t\d+) \[label=\"(.*?)\", (.*), fillcolor=\"(#\w+)\"\];$", re.MULTILINE)
 EDGE = re.compile(r"^  (t\d+) -> (t\d+);$", re.MULTILINE)
@@ -75,11 +76,4 @@ def test_a_model_has_no_tasks() -> None:
 def test_graphviz_accepts_the_picture(source: object) -> None:
     assert callable(source)
     module = run(source(), "bind-queue")
-    assert render_svg(module).rstrip().endswith("</svg>")
     assert subprocess.run(["dot", "-Tplain"], input=render_dot(module).encode("latin-1"), capture_output=True).stderr == b""
-
-
-def test_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(DiagnosticError, match="needs Graphviz"):
-        render_svg(plan())

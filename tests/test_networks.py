@@ -12,8 +12,8 @@ from bpir.dialects.network import called, calls, networks, times_of
 from bpir.ir.expression import constant, symbol, total
 from bpir.ir.operation import types_of
 from bpir.ir.printer import print_module
+from bpir.tools.picture.dot import render_dot
 from bpir.tools.report import summed
-from bpir.tools.report_dot import render_dot
 from bpir.verifiers.module import verify
 
 BLOCKS = """

@@ -164,5 +164,5 @@ def test_a_symbol_is_a_positive_integer(text: str) -> None:
 
 
 def test_a_name_that_binds_nothing_is_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
-    report(unused({"B": 1, "s": 2}, REPORT, "--bind "))
+    report(unused({"B": 1, "s": 2}, REPORT.symbols(), "--bind "))
     assert capsys.readouterr().err == "warning: --bind s: no such symbol in the report; it has B, S, t\n"

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from bpir.tools.bindings import BIND, bindings, check_numbers
 from bpir.tools.common import Tool, only_file, read_module, report, wants_color, write_output
-from bpir.tools.options import OUTPUT, Arguments, Option
+from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
 if TYPE_CHECKING:
+    from bpir.ir.expression import Expr
     from bpir.ir.operation import Operation
     from bpir.tools.report import Report
+
+PICTURES = ("dot", "svg", "mermaid")
 
 OPTIONS = [
     Option(
         "format",
         value="FORMAT",
-        choices=("table", "json", "csv", "markdown", "dot", "svg"),
-        help="table (default), json, csv, markdown; dot, svg (a picture of the tasks)",
+        choices=("table", "json", "csv", "markdown", *PICTURES, "html"),
+        help="table (default), json, csv, markdown; pictures: svg, html (a page), mermaid, dot",
     ),
     Option(
         "by",
@@ -32,10 +35,13 @@ OPTIONS = [
 
 
 def body(arguments: Arguments) -> int:
-    """Read the module, and write its report."""
+    """Read one module or two, and write the report, or what differs."""
     values = bindings(arguments)
     color = wants_color(arguments)
-    module = read_module(only_file(arguments), color)
+    if len(arguments.positional) == 2:
+        write_output(_comparison(arguments, values, color), arguments.value("o"))
+        return 0
+    module = read_module(only_file(arguments, most=2), color)
     from bpir.verifiers.exhaustion import placed
 
     with placed(module):
@@ -45,20 +51,67 @@ def body(arguments: Arguments) -> int:
 
 def _report(arguments: Arguments, module: Operation, values: dict[str, int], color: bool) -> str:
     """The report in the format asked for."""
-    if arguments.value("format") in ("dot", "svg"):
-        from bpir.tools.report_dot import render_dot, render_svg
-
-        return (render_dot if arguments.value("format") == "dot" else render_svg)(module)
     from bpir.ir.expression import constant
+
+    numbers = {name: constant(value) for name, value in values.items()}
+    form = arguments.value("format") or "table"
+    if form in PICTURES:
+        check_numbers(values, module)
+        return _picture(form, module, numbers)
     from bpir.tools.collect import collect
     from bpir.tools.numbers import unused
 
     other = arguments.value("one-rank")
     found = collect(module, read_module(other, color) if other else None)
     check_numbers(values, module)
-    report(unused(values, found, "--bind "), color)
-    found = found.bound({name: constant(value) for name, value in values.items()})
-    return rendered(found, arguments.value("format") or "table", arguments.value("by") or "task")
+    report(unused(values, found.symbols(), "--bind "), color)
+    found = found.bound(numbers)
+    if form == "html":
+        from bpir.tools.picture.page import Shown, render_page
+
+        return render_page([Shown("", module, found)])
+    return rendered(found, form, arguments.value("by") or "task")
+
+
+def _picture(form: str, module: Operation, numbers: dict[str, Expr]) -> str:
+    from bpir.tools.picture.dot import render_dot
+    from bpir.tools.picture.mermaid import render_mermaid
+    from bpir.tools.picture.svg import render_svg
+
+    return {"dot": render_dot, "svg": render_svg, "mermaid": render_mermaid}[form](module, numbers)
+
+
+def _comparison(arguments: Arguments, values: dict[str, int], color: bool) -> str:
+    """What differs between two files, in the format asked for."""
+    form = arguments.value("format") or "table"
+    if form in PICTURES:
+        raise UsageError(f"--format={form} draws one file: two are compared as table, json, csv, markdown or html")
+    if arguments.value("one-rank"):
+        raise UsageError("--one-rank is of one file: two are compared as they are")
+    files = arguments.positional
+    if files == ["-", "-"]:
+        raise UsageError("standard input can be one of two files")
+    modules = [read_module(file, color) for file in files]
+    from bpir.ir.expression import constant
+    from bpir.tools.collect import collect
+    from bpir.tools.compare import compared, difference_tables, render_difference_json
+    from bpir.tools.numbers import unused
+    from bpir.tools.report_text import render_csv, render_markdown, render_table
+
+    found = [collect(module) for module in modules]
+    for module in modules:
+        check_numbers(values, module)
+    report(unused(values, found[0].symbols() | found[1].symbols(), "--bind "), color)
+    numbers = {name: constant(value) for name, value in values.items()}
+    one, other = (each.bound(numbers) for each in found)
+    differences = compared(one, other, arguments.value("by") or "task")
+    if form == "html":
+        from bpir.tools.picture.page import Shown, render_page
+
+        return render_page([Shown(files[0], modules[0], one), Shown(files[1], modules[1], other)], differences)
+    if form == "json":
+        return render_difference_json(differences)
+    return {"table": render_table, "markdown": render_markdown, "csv": render_csv}[form](difference_tables(differences))
 
 
 def rendered(found: Report, form: str, by: str) -> str:
@@ -76,8 +129,8 @@ def rendered(found: Report, form: str, by: str) -> str:
 
 TOOL = Tool(
     "bp-report",
-    "bp-report [FILE|-] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
-    "Shows the work and memory of a derived module, or a picture of it, or the parameters of a model.",
+    "bp-report [FILE|-] [FILE] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
+    "Shows the work and memory of a module, or a picture, or the parameters of a model; what two differ in.",
     OPTIONS,
     body,
 )

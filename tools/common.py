@@ -207,14 +207,18 @@ def sound_module(source: Source, warnings: list[Diagnostic], allow_unregistered:
     return module
 
 
-def only_file(arguments: Arguments) -> str:
+def only_file(arguments: Arguments, most: int = 1) -> str:
     """The one file of the command line; standard input if there is none and it is not a terminal.
+
+    Args:
+        most: how many files the tool would take.
 
     Raises:
         UsageError: there are several files, or there is nothing to read.
     """
     if len(arguments.positional) > 1:
-        raise UsageError(f"expected one input file, found {' '.join(arguments.positional)}")
+        expected = "one input file" if most == 1 else f"{most} input files at most"
+        raise UsageError(f"expected {expected}, found {' '.join(arguments.positional)}")
     if arguments.positional:
         return arguments.positional[0]
     if sys.stdin is None or sys.stdin.isatty():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING
 
 from bpir.ir.diagnostic import Diagnostic, Span, fail, suggestion
 
 if TYPE_CHECKING:
     from bpir.ir.operation import Operation
-    from bpir.tools.report import Report
 
 
 def check_numbers(values: Mapping[str, int], module: Operation, place: Callable[[str], Span | None]) -> None:
@@ -33,13 +32,13 @@ def check_numbers(values: Mapping[str, int], module: Operation, place: Callable[
     check_relations(module, {**table.bindings, **values}, place)
 
 
-def unused(values: Mapping[str, int], found: Report, spelled: str = "") -> list[Diagnostic]:
-    """A warning for each name that is no symbol of the report: a misspelt one would leave its symbol in place without a word.
+def unused(values: Mapping[str, int], symbols: Set[str], spelled: str = "") -> list[Diagnostic]:
+    """A warning for each name that is no symbol of a report: a misspelt one would leave its symbol in place without a word.
 
     Args:
+        symbols: those of the report.
         spelled: what stands before the name where the user wrote it.
     """
-    symbols = found.symbols()
     listed = "; it has " + ", ".join(sorted(symbols)) if symbols else ""
     return [
         Diagnostic(f"{spelled}{name}: no such symbol in the report{suggestion(name, symbols) or listed}", severity="warning")

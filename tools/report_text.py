@@ -12,7 +12,7 @@ import attrs
 from bpir.ir.expression import ONE, Expr
 from bpir.tools.report import MEANINGS, AllRanks, Job, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
 
-_WIDTH = 100  # columns that a table should fit into
+_WIDTH = 100  # columns that a table should fit into, unless it says another number
 _COMPONENTS = ("ops", "read", "write", "msg")
 
 
@@ -23,6 +23,7 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str | Expr, ...], ...]
     words: int = 1
+    width: int = _WIDTH
 
 
 def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
@@ -120,7 +121,7 @@ def _aligned(table: Table) -> str:
     """The table in columns; "" if it is too wide."""
     cells = [table.head, *[tuple(map(readable, row)) for row in table.rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
-    if sum(widths) + 2 * (len(widths) - 1) > _WIDTH:
+    if sum(widths) + 2 * (len(widths) - 1) > table.width:
         return ""
     lines = []
     for row in cells:
@@ -138,7 +139,7 @@ def _stacked(table: Table) -> str:
     for row in table.rows:
         lines.append("  ".join(str(cell) for cell in row[: table.words]).rstrip())
         for name, value in zip(names, row[table.words :], strict=True):
-            if readable(value) != "0":
+            if readable(value) not in ("", "0"):
                 lines.append(f"    {name:<{width}}{readable(value)}")
     return "\n".join(lines) + "\n"
 
