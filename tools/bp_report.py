@@ -130,7 +130,7 @@ def rendered(found: Report, form: str, by: str) -> str:
 TOOL = Tool(
     "bp-report",
     "bp-report [FILE|-] [FILE] [--format=FORMAT] [--by=GROUP] [--bind NAME=NUMBER ...]",
-    "Shows the work and memory of a module, or a picture, or the parameters of a model; what two differ in.",
+    "Shows the work and memory of a module, a picture of it, or what differs between two of them.",
     OPTIONS,
     body,
 )
