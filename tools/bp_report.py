@@ -20,7 +20,7 @@ OPTIONS = [
         "format",
         value="FORMAT",
         choices=("table", "json", "csv", "markdown", *PICTURES, "html"),
-        help="table (default), json, csv, markdown; pictures: svg, html (a page), mermaid, dot",
+        help="table (default), json, csv, markdown; pictures: svg, html, mermaid, dot",
     ),
     Option(
         "by",
