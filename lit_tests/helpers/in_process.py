@@ -217,6 +217,7 @@ PROGRAMS: dict[str, Program] = {
     "bp-run": _tool("bpir.tools.bp_run"),
     "bp-import": _tool("bpir.tools.bp_import"),
     "bp-export": _tool("bpir.tools.bp_export"),
+    "bp-cost": _tool("bpir.tools.bp_cost"),
     "bp-sweep": _tool("bpir.tools.bp_sweep"),
     "bp-verify": _tool("bpir.tools.bp_verify"),
     "filecheck": _filecheck,

@@ -1,0 +1,96 @@
+"""The shape of a job: which sections each device runs, and how often; from the stages of a plan, or as Calculon counts blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import attrs
+
+from bpir.cost.tasks import number
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.plan import Task
+from bpir.ir.attributes import Attribute
+from bpir.ir.expression import ONE, Expr, constant
+from bpir.tools.report import Report, SectionRow
+
+
+@attrs.frozen
+class Device:
+    """What one device runs: how often each section, by its name, for one microbatch (of an update of weights: a step)."""
+
+    runs: Mapping[str, Fraction]
+
+
+@attrs.frozen
+class Shape:
+    """A job.
+
+    Attributes:
+        devices: one of each stage of the pipeline.
+        sections: the sections, in order; one of all tasks where a plan has none.
+        blocks: how many blocks the network repeats, where it repeats one only; 0 otherwise.
+        calculon: whether it is counted as Calculon does.
+        fields: the strategy.
+        ranks: the size of each mesh axis.
+        messages: the bytes that a job sends besides its tasks.
+    """
+
+    devices: tuple[Device, ...]
+    sections: tuple[SectionRow, ...]
+    blocks: int
+    stages: int
+    chunks: int
+    microbatches: int
+    calculon: bool
+    fields: Mapping[str, Attribute]
+    ranks: Mapping[str, int]
+    messages: Mapping[str, Fraction]
+
+
+def shape_of(plan: PortablePlanIR, report: Report, numbers: Mapping[str, int]) -> Shape:
+    """The shape of the job that a plan is.
+
+    Raises:
+        DiagnosticError: a number of it is a symbol.
+    """
+    values = {name: constant(value) for name, value in {**plan.symbols.bindings, **numbers}.items()}
+    mesh = plan.meshes[0] if plan.meshes else None
+    fields = next((s.fields for s in plan.strategies if mesh is not None and s.symbol == mesh.strategy), {})
+    ranks = {name: _whole(size.substitute(values)) for name, size in mesh.axes.items()} if mesh is not None else {}
+
+    def field(name: str) -> int:
+        return _whole((as_expr(fields.get(name)) or ONE).substitute(values))
+
+    calculon = as_word(fields.get("convention")) == "calculon"
+    stages = field("pipeline")
+    sections = report.sections or (SectionRow("", ONE, tuple(range(len(report.tasks)))),)
+    counts = {section.name: number(section.times) for section in sections}
+    blocks = int(counts[sections[0].name]) if len({counts[name] for name in counts}) == 1 else 0
+    devices = _devices(plan, values) or (Device(counts),)
+    if calculon:
+        devices = (Device({name: Fraction(-(-count // stages)) for name, count in counts.items()}),) * stages
+    job = report.job
+    messages = {name: number(value) for name, value in job.messages.items()} if job is not None else {}
+    return Shape(devices, sections, blocks, stages, field("interleaving"), field("microbatches"), calculon, fields, ranks, messages)
+
+
+def _devices(plan: PortablePlanIR, values: Mapping[str, Expr]) -> tuple[Device, ...]:
+    """The devices of the stages that a plan says; none where it says none."""
+    found: dict[int, dict[str, Fraction]] = {}
+    for stage in getattr(plan, "stages", ()):
+        runs = found.setdefault(stage.place, {})
+        for name, times in stage.times().items():
+            runs[name] = runs.get(name, Fraction(0)) + number(times.substitute(values))
+    return tuple(Device(runs) for _, runs in sorted(found.items()))
+
+
+def _whole(value: Expr) -> int:
+    return int(number(value))
+
+
+def axis_of(task: Task) -> str:
+    """The mesh axis along which a task of a plan sends; that of tensor parallelism where it does not say."""
+    along: str = getattr(task, "along", "")
+    return along or ("pipeline" if task.kind == "transfer" else "tensor")
