@@ -186,26 +186,29 @@ class Function(OperationDeclaration):
             return
         if not isinstance(operation.properties.get("sym_name"), StringAttr):
             report.error(operation, "'sym_name' of a function is a string")
-        visibility = operation.properties.get("sym_visibility")
-        shown = visibility.value if isinstance(visibility, StringAttr) else "public"
-        if shown not in VISIBILITIES or (visibility is not None and not isinstance(visibility, StringAttr)):
+        visibility = operation.properties.get("sym_visibility", StringAttr("public"))
+        shown = visibility.value if isinstance(visibility, StringAttr) else ""
+        if shown not in VISIBILITIES:
             report.error(operation, f"the visibility of a symbol is one of {', '.join(VISIBILITIES)}")
         for key, count in (("arg_attrs", len(type_.inputs)), ("res_attrs", len(type_.results))):
             _check_argument_attributes(operation, key, count, report)
         if operation.operands or operation.results or operation.successors:
             report.error(operation, "a function has no operands, results or successors")
-        if len(operation.regions) != 1:
-            report.error(operation, "a function has one region")
-        elif not operation.regions[0].blocks:
-            if shown == "public":
-                report.error(operation, "a function without a body is private or nested")
-        else:
-            arguments = types_of(operation.regions[0].blocks[0].arguments)
-            if arguments != type_.inputs:
-                report.error(
-                    operation,
-                    f"the entry block of a function takes the arguments of its type: {', '.join(t.text for t in type_.inputs) or 'none'}",
-                )
+        _check_body(operation, type_, isinstance(visibility, StringAttr) and shown != "public", report)
+
+
+def _check_body(operation: Operation, type_: FunctionType, hidden: bool, report: Report) -> None:
+    """One region; without a block only where the function is hidden, else with the arguments of the type."""
+    if len(operation.regions) != 1:
+        report.error(operation, "a function has one region")
+    elif not operation.regions[0].blocks:
+        if not hidden:
+            report.error(operation, "a function without a body is private or nested")
+    elif types_of(operation.regions[0].blocks[0].arguments) != type_.inputs:
+        report.error(
+            operation,
+            f"the entry block of a function takes the arguments of its type: {', '.join(t.text for t in type_.inputs) or 'none'}",
+        )
 
 
 def _check_argument_attributes(operation: Operation, key: str, count: int, report: Report) -> None:

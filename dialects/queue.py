@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.concrete.envelope import Command
 from bpir.dialects.concrete.extension import Deviation, TargetExtension, Violation, differing, missing
@@ -64,9 +64,6 @@ class QueueMachine(TargetExtension):
             yield from differing(found[kind].operation, kind, Queue.issue.name, ArrayAttr(tuple(names)) if names else None)
 
     @rules.rule("R1", "one queue of each kind at most")
-    @rules.rule("R2", "a command stands on the queue of its kind")
-    @rules.rule("R3", "on one queue, once")
-    @rules.rule("R4", "a queue issues a command after those of its own that it is after")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
         """Each place at which a rule of the queues is broken."""
         by_kind: dict[str, Queue] = {}
@@ -74,26 +71,36 @@ class QueueMachine(TargetExtension):
         bound, queues = Command.each(commands), Queue.each(operations)
         kinds = {command.symbol: command.kind for command in bound}
         for queue in queues:
-            kind = queue.kind
-            other = by_kind.setdefault(kind, queue)
+            other = by_kind.setdefault(queue.kind, queue)
             if other is not queue:
-                yield Violation("R1", queue, f"there is a second {kind} queue", (note("the first is here", other.span),))
-            for name in queue.issue:
-                if name not in kinds:
-                    continue
-                if kinds[name] not in _HELD[kind]:
-                    wanted = next(other for other, held in _HELD.items() if kinds[name] in held)
-                    yield Violation("R2", queue, f"the {kinds[name]} @{name} is on the {kind} queue; it belongs on the {wanted} queue")
-                if name in issued:
-                    yield Violation("R3", queue, f"@{name} is issued twice", (note("first here", issued[name].span),))
-                issued.setdefault(name, queue)
+                yield Violation("R1", queue, f"there is a second {queue.kind} queue", (note("the first is here", other.span),))
+            yield from self._misplaced(queue, kinds, issued)
         for command in bound:
             if command.symbol not in issued:
                 yield Violation("R3", command, f"no queue issues @{command.symbol}")
         after = {command.symbol: command.after for command in bound}
         for queue in queues:
-            place = {name: index for index, name in enumerate(queue.issue)}
-            for name, index in place.items():
-                for other_name in after.get(name, ()):
-                    if place.get(other_name, -1) > index:
-                        yield Violation("R4", queue, f"@{name} is issued before @{other_name}, which it is after")
+            yield from self._too_early(queue, after)
+
+    @rules.rule("R2", "a command stands on the queue of its kind")
+    @rules.rule("R3", "on one queue, once")
+    def _misplaced(self, queue: Queue, kinds: Mapping[str, str], issued: dict[str, Queue]) -> Iterable[Violation]:
+        """Commands on a queue of another kind, and those that were issued before; `issued` takes in those of this queue."""
+        for name in queue.issue:
+            if name not in kinds:
+                continue
+            if kinds[name] not in _HELD[queue.kind]:
+                wanted = next(other for other, held in _HELD.items() if kinds[name] in held)
+                yield Violation("R2", queue, f"the {kinds[name]} @{name} is on the {queue.kind} queue; it belongs on the {wanted} queue")
+            if name in issued:
+                yield Violation("R3", queue, f"@{name} is issued twice", (note("first here", issued[name].span),))
+            issued.setdefault(name, queue)
+
+    @rules.rule("R4", "a queue issues a command after those of its own that it is after")
+    def _too_early(self, queue: Queue, after: Mapping[str, Iterable[str]]) -> Iterable[Violation]:
+        """Commands that a queue issues before one that they are after."""
+        place = {name: index for index, name in enumerate(queue.issue)}
+        for name, index in place.items():
+            for other in after.get(name, ()):
+                if place.get(other, -1) > index:
+                    yield Violation("R4", queue, f"@{name} is issued before @{other}, which it is after")

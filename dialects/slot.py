@@ -5,7 +5,7 @@ A cycle counts issues; how long a command runs is not known at this level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp.parts import Integer
 from bpir.dialects.concrete.envelope import Command, Transfer
@@ -85,9 +85,6 @@ class SlotMachine(TargetExtension):
             if len(sent.get(route.command, ())) != 2:
                 yield superfluous(route.operation, route.command)
 
-    @rules.rule("R1", "every command is issued once")
-    @rules.rule("R2", "no two in the same slot of a cycle")
-    @rules.rule("R3", "for every dependency `t_j -> t_i`: `cycle(t_j) < cycle(t_i)`")
     @rules.rule("R4", "every transfer has one route, no other command has one")
     @rules.rule("R5", "a route leads to another device, as the transfer says")
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
@@ -101,29 +98,40 @@ class SlotMachine(TargetExtension):
                 first = routes.setdefault(route.command, route)
                 if first is not route:
                     yield Violation("R4", route, f"@{route.command} has a route twice", (note("first here", first.span),))
-            if issue is None:
-                continue
-            earliest = issues.setdefault(issue.command, issue)
-            if earliest is not issue:
-                yield Violation("R1", issue, f"@{issue.command} is issued twice", (note("first here", earliest.span),))
-                continue
-            place = (issue.cycle, issue.slot)
-            other = slots.setdefault(place, issue)
-            if other is not issue:
-                message = f"@{issue.command} takes slot {place[1]} of cycle {place[0]}, where @{other.command} is"
-                yield Violation("R2", issue, message, (note("issued here", other.span),))
+            if issue is not None:
+                yield from self._taken(issue, issues, slots)
         for command in Command.each(commands):
-            name = command.symbol
-            if name not in issues:
-                yield Violation("R1", command, f"@{name} is never issued")
-                continue
-            cycle = issues[name].cycle
-            for needed in command.after:
-                if needed in issues and issues[needed].cycle >= cycle:
-                    earlier = issues[needed].cycle
-                    message = f"@{name} is issued at cycle {cycle}, not after @{needed} (cycle {earlier}), which it needs"
-                    yield Violation("R3", issues[name], message, (note("issued here", issues[needed].span),))
-            yield from _routed(command, routes.get(name))
+            yield from self._too_early(command, issues)
+            if command.symbol in issues:
+                yield from _routed(command, routes.get(command.symbol))
+
+    @rules.rule("R1", "every command is issued once")
+    @rules.rule("R2", "no two in the same slot of a cycle")
+    def _taken(self, issue: Issue, issues: dict[str, Issue], slots: dict[tuple[int, int], Issue]) -> Iterable[Violation]:
+        """An issue of a command that has one, or in a slot that is taken; `issues` and `slots` take it in."""
+        earliest = issues.setdefault(issue.command, issue)
+        if earliest is not issue:
+            yield Violation("R1", issue, f"@{issue.command} is issued twice", (note("first here", earliest.span),))
+            return
+        place = (issue.cycle, issue.slot)
+        other = slots.setdefault(place, issue)
+        if other is not issue:
+            message = f"@{issue.command} takes slot {place[1]} of cycle {place[0]}, where @{other.command} is"
+            yield Violation("R2", issue, message, (note("issued here", other.span),))
+
+    @rules.rule("R3", "for every dependency `t_j -> t_i`: `cycle(t_j) < cycle(t_i)`")
+    def _too_early(self, command: Command, issues: Mapping[str, Issue]) -> Iterable[Violation]:
+        """A command that is never issued, or not after those that it is after."""
+        name = command.symbol
+        if name not in issues:
+            yield Violation("R1", command, f"@{name} is never issued")
+            return
+        cycle = issues[name].cycle
+        for needed in command.after:
+            if needed in issues and issues[needed].cycle >= cycle:
+                earlier = issues[needed].cycle
+                message = f"@{name} is issued at cycle {cycle}, not after @{needed} (cycle {earlier}), which it needs"
+                yield Violation("R3", issues[name], message, (note("issued here", issues[needed].span),))
 
 
 def _routed(command: Command, route: Route | None) -> Iterable[Violation]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 from bpir.ir.operation import Block, Operation, Value
+
+T = TypeVar("T", Value, Block)
 
 
 def equal(a: Operation, b: Operation) -> bool:
@@ -16,26 +21,23 @@ def equal(a: Operation, b: Operation) -> bool:
         pairs.append((x, y))
         if x.name != y.name or x.properties != y.properties or x.attributes != y.attributes:
             return False
-        if not _same_values(x.results, y.results, values) or len(x.regions) != len(y.regions):
+        if not _same_values(x.results, y.results, values) or [len(r.blocks) for r in x.regions] != [len(r.blocks) for r in y.regions]:
             return False
-        for region_x, region_y in zip(x.regions, y.regions, strict=True):
-            if len(region_x.blocks) != len(region_y.blocks):
+        for block_x, block_y in zip(_blocks(x), _blocks(y), strict=True):
+            blocks[block_x] = block_y
+            if not _same_values(block_x.arguments, block_y.arguments, values) or len(block_x.operations) != len(block_y.operations):
                 return False
-            for block_x, block_y in zip(region_x.blocks, region_y.blocks, strict=True):
-                blocks[block_x] = block_y
-                if not _same_values(block_x.arguments, block_y.arguments, values):
-                    return False
-                if len(block_x.operations) != len(block_y.operations):
-                    return False
-                stack.extend(zip(block_x.operations, block_y.operations, strict=True))
-    for x, y in pairs:
-        if len(x.operands) != len(y.operands) or len(x.successors) != len(y.successors):
-            return False
-        if any(values.get(u, u) is not v for u, v in zip(x.operands, y.operands, strict=True)):
-            return False
-        if any(blocks.get(u, u) is not v for u, v in zip(x.successors, y.successors, strict=True)):
-            return False
-    return True
+            stack.extend(zip(block_x.operations, block_y.operations, strict=True))
+    return all(_same_uses(x.operands, y.operands, values) and _same_uses(x.successors, y.successors, blocks) for x, y in pairs)
+
+
+def _blocks(operation: Operation) -> Iterator[Block]:
+    return (block for region in operation.regions for block in region.blocks)
+
+
+def _same_uses(a: list[T], b: list[T], images: dict[T, T]) -> bool:
+    """Whether the operands (or successors) of one operation are the images of those of the other."""
+    return len(a) == len(b) and all(images.get(x, x) is y for x, y in zip(a, b, strict=True))
 
 
 def _same_values(a: list[Value], b: list[Value], values: dict[Value, Value]) -> bool:

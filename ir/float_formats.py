@@ -109,21 +109,25 @@ def to_fraction(bits: int, name: str) -> Fraction | None:
     mantissa = bits & (1 << stored) - 1
     exponent = bits >> stored & (1 << form.exponent) - 1
     negative = bits >> stored + form.exponent & 1
-    top = (1 << form.exponent) - 1
-    if form.special == "ieee" and exponent == top:
+    if _is_special(form, negative, exponent, mantissa):
         return None
-    if form.special == "fn" and exponent == top and mantissa == (1 << form.mantissa) - 1:
-        return None
-    if form.special == "fnuz" and negative and not exponent and not mantissa:
-        return None
-    if form.explicit:
-        if bool(mantissa >> form.mantissa) != bool(exponent):
-            return None
-    elif exponent:
+    if not form.explicit and exponent:
         mantissa |= 1 << form.mantissa
     power = (exponent or 1) - form.bias - form.mantissa
     value = Fraction(mantissa) * Fraction(2) ** power if power < 0 else Fraction(mantissa << power)
     return -value if negative else value
+
+
+def _is_special(form: FloatFormat, negative: int, exponent: int, mantissa: int) -> bool:
+    """Whether the fields are those of an infinity, of a NaN, or (with an explicit leading bit) of no number at all."""
+    top = (1 << form.exponent) - 1
+    if form.special == "fnuz":
+        return bool(negative and not exponent and not mantissa)
+    if form.special == "fn":
+        return exponent == top and mantissa == (1 << form.mantissa) - 1
+    if exponent == top:
+        return True
+    return form.explicit and bool(mantissa >> form.mantissa) != bool(exponent)
 
 
 def float_text(bits: int, name: str) -> str:

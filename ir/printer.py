@@ -231,11 +231,7 @@ def _shown(declaration: OperationDeclaration) -> frozenset[str]:
 def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> list[Piece] | None:
     """What the custom form is printed from; None if it cannot express the operation."""
     parts = declaration.syntax
-    if parts is None or operation.successors:
-        return None
-    if not _shown(declaration).issuperset(operation.properties):
-        return None
-    if operation.attributes and not any(getattr(part, "prints_attributes", False) for part in parts):
+    if parts is None or not _expressible(operation, declaration):
         return None
     try:
         pieces = [piece for part in parts for piece in part.pieces(operation)]
@@ -248,6 +244,14 @@ def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> li
     if regions != expected or not all(region.blocks for region in regions):
         return None
     return pieces
+
+
+def _expressible(operation: Operation, declaration: OperationDeclaration) -> bool:
+    """Whether the custom form has a place for each property, and for attributes if there are any."""
+    if operation.successors or not _shown(declaration).issuperset(operation.properties):
+        return False
+    parts = declaration.syntax or ()
+    return not operation.attributes or any(getattr(part, "prints_attributes", False) for part in parts)
 
 
 def _is_bare(root: Operation) -> bool:

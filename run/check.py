@@ -30,6 +30,7 @@ from bpir.run.model.directions import largest_deviation
 from bpir.run.model.graph import Graph, graph_of
 from bpir.run.model.reference import Values, differentiate, draw, draw_indices, evaluate
 from bpir.run.model.whole import Model, seeds_of
+from bpir.run.network import run_network
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.block import BlockRun
 from bpir.run.ranks.mesh import EXPERT, Mesh
@@ -93,8 +94,6 @@ def check(source: Operation, module: Operation, given: Mapping[str, int], plan: 
     with np.errstate(all="ignore"):  # a number that is none differs from what is expected, and is told as such
         derived = networks(module)
         if whole and derived:
-            from bpir.run.network import run_network
-
             return run_network(whole[0], derived[0], checked, {block.symbol: block.source for block in blocks}, chosen.numbers)
         return [BlockCheck(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
 

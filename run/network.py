@@ -6,6 +6,7 @@ The calls are those of the distributed network; what it returns is compared with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -14,8 +15,10 @@ from bpir.dialects.network import BACKWARD, FORWARD, callees, calls, part_of, ti
 from bpir.ir.diagnostic import error, fail
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array
-from bpir.run.check import BlockCheck, Outcome
 from bpir.run.numbers import Numbers
+
+if TYPE_CHECKING:
+    from bpir.run.check import BlockCheck, Outcome  # which runs networks
 
 MOST = 64
 """Runs of blocks that are tried: each is compared task by task."""

@@ -23,8 +23,8 @@ from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.passes import PASSES, load_pass
 from bpir.tools import documentation, site
-from bpir.tools.documentation import FORMULA, PASS_SECTIONS
-from bpir.tools.explain import explain, readable
+from bpir.tools.documentation import FORMULA, PASS_SECTIONS, readable
+from bpir.tools.explain import explain
 from bpir.tools.formula import parse
 
 DOCS = ROOT / "docs"

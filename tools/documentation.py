@@ -17,6 +17,7 @@ import attrs
 
 from bpir import verifiers
 from bpir.ir.rulebook import RuleBook
+from bpir.tools.formula import FormulaError, unicode_text
 from bpir.verifiers.rulebooks import BOOKS, CONCRETE, DIALECT, KIND, LEVEL
 
 PASS_SECTIONS = (
@@ -100,6 +101,18 @@ def read(name: str, text: str) -> Documentation:
 def of_class(name: str, cls: type) -> Documentation:
     """The documentation of the class itself, not of a base."""
     return read(name, cls.__dict__.get("__doc__") or "")
+
+
+def readable(text: str) -> str:
+    """The text with its formulas as Unicode; one that is outside the grammar stays as it is."""
+
+    def shown(match: re.Match[str]) -> str:
+        try:
+            return unicode_text(match.group(1))
+        except FormulaError:
+            return match.group()
+
+    return FORMULA.sub(shown, text)
 
 
 def passes() -> dict[str, Documentation]:

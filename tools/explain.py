@@ -11,7 +11,7 @@ from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.passes.base import options
 from bpir.tools import documentation, reference
-from bpir.tools.formula import FormulaError, unicode_text
+from bpir.tools.documentation import readable
 from bpir.tools.listing import levels
 
 
@@ -39,18 +39,6 @@ def explain(name: str) -> str:
         found = [label for label in (*rules, *equations) if label.startswith(f"{owner}.")]
         raise fail(f"'{owner}' has no rule and no equation {number}: it has {', '.join(label.rpartition('.')[2] for label in found)}")
     raise fail(f"there is no pass and no operation '{name}'" + suggestion(name, known))
-
-
-def readable(text: str) -> str:
-    """The text with its formulas as Unicode; one that is outside the grammar stays as it is."""
-
-    def shown(match: re.Match[str]) -> str:
-        try:
-            return unicode_text(match.group(1))
-        except FormulaError:
-            return match.group()
-
-    return documentation.FORMULA.sub(shown, text)
 
 
 def _pass(name: str) -> str:

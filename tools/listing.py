@@ -50,7 +50,7 @@ def list_operations() -> str:
 
 
 def _first_line(summary: str) -> str:
-    from bpir.tools.explain import readable
+    from bpir.tools.documentation import readable
 
     return readable(" ".join(summary.split("\n\n", 1)[0].split()))
 

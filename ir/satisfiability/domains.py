@@ -29,6 +29,11 @@ class Domains:
         low = self.lower[v]
         return low is not None and low == self.upper[v]
 
+    def at_least_zero(self, v: int) -> bool:
+        """Whether no negative number is left."""
+        low = self.lower[v]
+        return low is not None and low >= 0
+
     def count(self, v: int) -> int | None:
         """How many numbers are left; None if they are not bounded."""
         low, high = self.lower[v], self.upper[v]

@@ -61,24 +61,27 @@ class Propagator:
             if times > _ROUNDS:
                 continue
             constraint = self.constraints[index]
-            self.effort.spend(10 + 3 * len(constraint.variables))
-            if isinstance(constraint, Linear):
-                self._linear(constraint)
-            elif isinstance(constraint, Product):
-                if any(n > _EXPANDED for _, n in constraint.factors):
-                    self.effort.spend(100)  # numbers of many digits
-                self._product(constraint)
-            else:
-                self._extreme(constraint)
-            for v in changed:
-                for i in self._watchers[v]:
-                    if i not in waiting:
-                        waiting.add(i)
-                        if sign * i > sign * index:
-                            heappush(queue, sign * i)
-                        else:
-                            later.append(i)
+            self._shrink(constraint)
+            for i in [i for v in changed for i in self._watchers[v]]:
+                if i not in waiting:
+                    waiting.add(i)
+                    if sign * i > sign * index:
+                        heappush(queue, sign * i)
+                    else:
+                        later.append(i)
             changed.clear()
+
+    def _shrink(self, constraint: Constraint) -> None:
+        """Shrink the domains of a constraint's variables."""
+        self.effort.spend(10 + 3 * len(constraint.variables))
+        if isinstance(constraint, Linear):
+            self._linear(constraint)
+        elif isinstance(constraint, Product):
+            if any(n > _EXPANDED for _, n in constraint.factors):
+                self.effort.spend(100)  # numbers of many digits
+            self._product(constraint)
+        else:
+            self._extreme(constraint)
 
     # Linear forms
 
@@ -183,20 +186,31 @@ class Propagator:
         return 0, None if low_power is None or high_power is None else max(low_power, high_power)
 
     def _factor(self, v: int, n: int, result: Bounds, others: Bounds) -> None:
-        """Bounds of `v` where `v**n` times the others is the result: where the others are positive."""
-        domains = self.domains
+        """Bounds of `v` where `v**n` times the others is the result."""
         least, most = others
-        low, high = result
         if least is None or least < 1:
-            if least == most == 0 and ((low is not None and low > 0) or (high is not None and high < 0)):
-                raise Empty
-            if least == 0 and most != 0 and low is not None and low > 0 and most is not None and self._at_least_zero(v):
-                domains.at_least(v, _root_up(-(-low // most), n))
-            elif low is not None and low > 0 and most is not None and most <= -1 and n == 1 and least is not None:
-                domains.at_most(v, -1)
+            self._factor_beside_any(v, n, result[0], result[1], others)
+        elif n % 2 or self.domains.at_least_zero(v):
+            self._factor_beside_positive(v, n, result, least, most)
+
+    def _factor_beside_any(self, v: int, n: int, low: int | None, high: int | None, others: Bounds) -> None:
+        """Bounds of `v` where the others may be zero or negative: by their sign, if the result is positive."""
+        least, most = others
+        positive = low is not None and low > 0
+        if least == most == 0 and (positive or (high is not None and high < 0)):
+            raise Empty
+        if not positive or least is None or most is None:
             return
-        if n % 2 == 0 and not self._at_least_zero(v):
-            return
+        assert low is not None
+        if least == 0 and most != 0 and self.domains.at_least_zero(v):
+            self.domains.at_least(v, _root_up(-(-low // most), n))
+        elif most <= -1 and n == 1:
+            self.domains.at_most(v, -1)
+
+    def _factor_beside_positive(self, v: int, n: int, result: Bounds, least: int, most: int | None) -> None:
+        """Bounds of `v` where the others are positive, and `v` is not negative if `n` is even."""
+        domains = self.domains
+        low, high = result
         if low is not None:
             if low > 0:
                 bound = 1 if most is None else -(-low // most)
@@ -208,10 +222,6 @@ class Propagator:
                 domains.at_most(v, root_down(high // least, n))
             elif n == 1:
                 domains.at_most(v, -1 if most is None else high // most)
-
-    def _at_least_zero(self, v: int) -> bool:
-        low = self.domains.lower[v]
-        return low is not None and low >= 0
 
     def _product_residue(self, c: Product) -> None:
         modulus, remainder = 0, 1
@@ -261,34 +271,23 @@ class Propagator:
     # Largest and smallest
 
     def _extreme(self, c: Extreme) -> None:
+        """The largest is at least each argument, and one of them; of the smallest the same holds with all signs turned."""
         domains = self.domains
-        lows = [domains.lower[a] for a in c.arguments]
-        highs = [domains.upper[a] for a in c.arguments]
-        low, high = domains.lower[c.result], domains.upper[c.result]
-        if c.largest:
-            known = [b for b in lows if b is not None]
-            if known:
-                domains.at_least(c.result, max(known))
-            if None not in highs:
-                domains.at_most(c.result, max(b for b in highs if b is not None))
-            if high is not None:
-                for a in c.arguments:
-                    domains.at_most(a, high)
-            if low is not None:
-                able = [a for a, b in zip(c.arguments, highs, strict=True) if b is None or b >= low]
-                self._only(able, c.result)
-            return
-        known = [b for b in highs if b is not None]
+        lows, highs, at_least, at_most, largest = domains.lower, domains.upper, domains.at_least, domains.at_most, max
+        if not c.largest:
+            lows, highs, at_least, at_most, largest = highs, lows, at_most, at_least, min
+        ends = [highs[a] for a in c.arguments]
+        low, high = lows[c.result], highs[c.result]
+        known = [b for a in c.arguments if (b := lows[a]) is not None]
         if known:
-            domains.at_most(c.result, min(known))
-        if None not in lows:
-            domains.at_least(c.result, min(b for b in lows if b is not None))
-        if low is not None:
-            for a in c.arguments:
-                domains.at_least(a, low)
+            at_least(c.result, largest(known))
+        if None not in ends:
+            at_most(c.result, largest(b for b in ends if b is not None))
         if high is not None:
-            able = [a for a, b in zip(c.arguments, lows, strict=True) if b is None or b <= high]
-            self._only(able, c.result)
+            for a in c.arguments:
+                at_most(a, high)
+        if low is not None:
+            self._only([a for a, b in zip(c.arguments, ends, strict=True) if b is None or largest(b, low) == b], c.result)
 
     def _only(self, able: list[int], result: int) -> None:
         """The arguments that can be the result: one alone is."""
@@ -307,20 +306,28 @@ class Propagator:
 
 
 def _times(factors: list[Bounds]) -> Bounds:
+    """Bounds of the product of numbers with these bounds."""
     low: int | None = 1
     high: int | None = 1
     for a, b in factors:
         if low is not None and low >= 0 and a is not None and a >= 0:
             low *= a
             high = None if high is None or b is None else high * b
-        elif low is None or high is None or a is None or b is None:
-            return None, None
         else:
-            ends = (low * a, low * b, high * a, high * b)
-            low, high = min(ends), max(ends)
+            low, high = _ends(low, high, a, b)
+        if low is None:
+            return None, None
         if low.bit_length() > BITS or (high is not None and high.bit_length() > BITS):
             return (0 if low >= 0 else None), None
     return low, high
+
+
+def _ends(low: int | None, high: int | None, a: int | None, b: int | None) -> Bounds:
+    """The least and the largest product of a number of each interval; none where one has no end."""
+    if low is None or high is None or a is None or b is None:
+        return None, None
+    ends = (low * a, low * b, high * a, high * b)
+    return min(ends), max(ends)
 
 
 def root_down(value: int, n: int) -> int:

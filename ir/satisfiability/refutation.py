@@ -9,7 +9,7 @@ from math import gcd, prod
 
 from bpir.ir.satisfiability.constraints import Extreme, Linear
 from bpir.ir.satisfiability.domains import Empty
-from bpir.ir.satisfiability.linear import excluded, polynomials, reduced
+from bpir.ir.satisfiability.linear import Monomial, Polynomial, excluded, polynomials, reduced
 from bpir.ir.satisfiability.propagation import Propagator, root_down
 
 _MODULI = (2, 3, 4, 5, 7, 8, 9, 16)
@@ -38,46 +38,56 @@ def refuted(propagator: Propagator) -> bool:
 
 def _powers_differ(propagator: Propagator) -> bool:
     """Whether an equation says that a number is a power that it is not: `a**2 = 2*b**2`."""
-    for polynomial, equality in polynomials(propagator):
-        terms = reduced(polynomial, propagator.domains)
-        if not equality or len(terms) != 2:
-            continue
-        (m, c), (n, d) = terms.items()
-        if any((low := propagator.domains.lower[v]) is None or low < 1 for v in (*m, *n)):
-            continue
-        exponents: dict[int, int] = {}
-        for v in m:
-            exponents[v] = exponents.get(v, 0) + 1
-        for v in n:
-            exponents[v] = exponents.get(v, 0) - 1
-        common = gcd(*exponents.values())
-        # m/n = -d/c, and m/n is a power of the common exponent
-        if c * d > 0:
-            return True
-        shared = gcd(c, d)
-        if common == 0:
-            if c != -d:
-                return True
-        elif common > 1 and not all(_is_power(abs(x) // shared, common) for x in (c, d)):
-            return True
-    return False
+    return any(len(terms) == 2 and _differ(*terms.items()) for terms in _equations_of_positive(propagator))
+
+
+def _differ(left: tuple[Monomial, int], right: tuple[Monomial, int]) -> bool:
+    """Whether two terms of positive variables can't add up to zero: by their signs, or since a quotient would be no power."""
+    (m, c), (n, d) = left, right
+    if c * d > 0:
+        return True
+    exponents: dict[int, int] = {}
+    for v in m:
+        exponents[v] = exponents.get(v, 0) + 1
+    for v in n:
+        exponents[v] = exponents.get(v, 0) - 1
+    common = gcd(*exponents.values())
+    # m/n = -d/c, and m/n is a power of the common exponent
+    if common == 0:
+        return c != -d
+    shared = gcd(c, d)
+    return common > 1 and not all(_is_power(abs(x) // shared, common) for x in (c, d))
 
 
 def _descends(propagator: Propagator) -> bool:
     """Whether an equation of terms of one degree makes all its symbols multiples of a prime: so are the quotients by it, without end."""
-    for polynomial, equality in polynomials(propagator):
-        terms = reduced(polynomial, propagator.domains)
+    for terms in _equations_of_positive(propagator):
         symbols = sorted({v for m in terms for v in m})
-        if not equality or len({len(m) for m in terms}) != 1 or not 1 < len(symbols) <= 3:
-            continue
-        if any((low := propagator.domains.lower[v]) is None or low < 1 for v in symbols):
+        if len({len(m) for m in terms}) != 1 or not 1 < len(symbols) <= 3:
             continue
         for prime in _PRIMES:
             propagator.effort.spend(prime ** len(symbols) * 2 * sum(map(len, terms)))
-            points = (dict(zip(symbols, p, strict=True)) for p in product(range(prime), repeat=len(symbols)))
-            if all(sum(c * prod(p[v] for v in m) for m, c in terms.items()) % prime for p in points if any(p.values())):
+            if _only_zeros(terms, symbols, prime):
                 return True
     return False
+
+
+def _equations_of_positive(propagator: Propagator) -> Iterator[Polynomial]:
+    """The polynomials of positive variables that are zero."""
+    domains = propagator.domains
+    for polynomial, equality in polynomials(propagator):
+        terms = reduced(polynomial, domains)
+        if equality and all((low := domains.lower[v]) is not None and low >= 1 for m in terms for v in m):
+            yield terms
+
+
+def _only_zeros(terms: Polynomial, symbols: Sequence[int], prime: int) -> bool:
+    """Whether the polynomial is zero modulo a prime for zeros only."""
+    for values in product(range(prime), repeat=len(symbols)):
+        point = dict(zip(symbols, values, strict=True))
+        if any(values) and sum(c * prod(point[v] for v in m) for m, c in terms.items()) % prime == 0:
+            return False
+    return True
 
 
 def _is_power(value: int, n: int) -> bool:
