@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 import pytest
+from corruption_cases import MIXTURE
 from raw import work_of
 from support import (
     UNDECIDED,
@@ -536,3 +537,14 @@ def test_a_share_is_assumed_only_where_the_elements_are_no_multiple_as_they_stan
     even, open_ = (TensorType((batch, 2 * c, H), whole, symbol("e"), ()) for batch in (constant(4), B))
     assert shares(constant(8), [even], declared) == set()
     assert shares(constant(8), [open_], declared) == {Relation("divides", constant(8), size) for size in (H, 2 * B * c * H)}
+
+
+def test_r17_rows_that_lie_with_their_experts() -> None:
+    """Without the all-to-all the experts read rows of other ranks' experts; a second one moves what lies where it is read."""
+    source = read(MIXTURE)
+    text = print_module(run(source, "distribute-inference"))
+    accepted(text, source)
+    there = dropped(text, "%rows_moved = dist.all_to_all").replace("experts %rows_moved", "experts %rows")
+    assert RULE + "R17" in labels(verdict(there, source))
+    back = dropped(text, "%w_moved = dist.all_to_all").replace("combine %w_moved", "combine %w")
+    refused(back, RULE + "R17", at="moe.contract.decode", source=source)
