@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.attention import Attention, KvAppend
+from bpir.dialects.model.attention import KvAppend
 from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of
 from bpir.dialects.model.composite import Composite
+from bpir.dialects.model.linear import shape_attribute
 from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
@@ -17,7 +18,7 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.passes.phases import context_axis, counted_pairs, input_axis, over_own_tokens, window_of
 from bpir.passes.placement import lone_symbol
 
-_PARTS = ("query", "key", "value")
+_APPENDED = ("key", "value")
 
 
 def decompose(block: Operation, substitution: Mapping[str, Expr] | None = None, causal: str = "dense") -> Operation:
@@ -99,11 +100,16 @@ class _Decomposition:
         return counted_pairs(self.causal, tokens, ZERO, window.substitute(self.substitution) if window is not None else None)
 
     def _part(self, operation: Operation, result: Value, index: int) -> str:
-        """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number."""
+        """`attention.query` for the result that an attention reads as Q, and so on; else the layer's name with a number.
+
+        What an operation that falls apart reads is called as it calls its operands.
+        """
         images = self._images(result)
         for reader in self.block.body:
-            if isinstance(reader.declaration, Attention | KvAppend) and not images.isdisjoint(reader.operands):
-                names = _PARTS if isinstance(reader.declaration, Attention) else _PARTS[1:]
+            rule = reader.declaration
+            composite = rule.composite if isinstance(rule, ModelOperation) else None
+            if (composite is not None or isinstance(rule, KvAppend)) and not images.isdisjoint(reader.operands):
+                names = composite.operands if composite is not None else _APPENDED
                 return self._free(next(n for n, v in zip(names, reader.operands, strict=True) if v in images), operation)
         return free_name(f"{layer_of(operation)}.{index}", layer_of(operation), self.names)
 
@@ -137,10 +143,22 @@ class _Decomposition:
             name = operation.results[0].name if last else step.result
             flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
             flags |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
+            if step.features:
+                flags["features"] = ArrayAttr((shape_attribute(self._sizes(operation, step.features)),))
             if step.scores and counted is not None:
                 flags["pairs"] = ExprAttr(counted)
             (found[step.part],) = self._add(operation, step.kind, self._free(step.part, operation), reads, flags, [name])
         return found[composite.steps[-1].part]
+
+    def _sizes(self, operation: Operation, factors: Sequence[str]) -> list[Expr]:
+        """The sizes of factors of an operation."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        named, sizes = rule.factors(operation), dict[str, Expr]()
+        for tensor, value in zip((*named.operands, *named.results), (*operation.operands, *operation.results), strict=True):
+            assert isinstance(value.type, TensorType)
+            sizes.update(zip(tensor, value.type.dims, strict=True))
+        return [sizes[factor].substitute(self.substitution) for factor in factors]
 
     def _add(
         self,

@@ -71,7 +71,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     `core_attention` repeats the product with V as well, whose result is kept: the repeated one is `unread`. `full` repeats all on
     which a kept value depends. What a repeated layer reads and nobody repeats is kept; under `full` it is the checkpoint.
 
-    Restrictions: every operation and every argument reaches a result of the block. Mixtures of experts are not trained yet. Under
+    Restrictions: every operation and every argument reaches a result of the block. Quantised weights are not trained. Under
     sequence parallelism no operation between regions needs the token axis whole. A value that is returned twice is read by a layer too.
 
     Deviations from the papers: elementwise work is counted where the papers count matrix products alone. The convention of
@@ -248,10 +248,8 @@ def choices_of(strategy: Binding, parallel: bool) -> Choices:
 
 
 def refuse_without_gradient(block: Operation) -> None:
-    """Refuse a block with an operation whose training is not derived."""
+    """Refuse a block with weights that are not trained."""
     for operation in block.body:
         rule = operation.declaration
-        if isinstance(rule, ModelOperation) and not rule.differentiable:
-            raise fail(f"the training of '{operation.name}' is not derived yet", operation.span)
         if isinstance(rule, ModelOperation) and operation.properties.get("stored") is not None:
             raise fail(f"the weights of '{layer_of(operation)}' are quantised ('stored'), and such weights are not trained", operation.span)

@@ -143,8 +143,15 @@ class Graph:
         return [reader for reader, index in self._uses[value] if self._enters(reader, index)]
 
     def _enters(self, operation: Operation, index: int) -> bool:
-        """Whether the operation begins a region that has collectives at its borders with the operand."""
-        return self._collective() and self.regions.enters(operation, index)
+        """Whether the operation begins a region that has collectives at its borders with the operand.
+
+        So does one that multiplies partial sums with the operand: of the operand's gradient each rank has a part, too.
+        """
+        if not self._collective():
+            return False
+        rule = operation.declaration
+        factor = isinstance(rule, ModelOperation) and index in rule.factors_of_sums
+        return self.regions.enters(operation, index) or (factor and not self.late.isdisjoint(operation.operands))
 
     # --- layers
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bpir.dialects.model.attention import BatchMatmul
 from bpir.ir.records import Interned
 from bpir.passes.training_graph import Flow, Graph, Layer
 
@@ -24,11 +25,11 @@ def attention_of(graph: Graph) -> Attention:
     """Every attention of a block; any other softmax is not repeated."""
     scored: set[Flow] = set()  # what comes from a batched product
     for layer in graph:
-        if layer.kind == "batch_matmul" or (_is_pointwise(layer) and not scored.isdisjoint(layer.operands)):
+        if _is_product(layer) or (_is_pointwise(layer) and not scored.isdisjoint(layer.operands)):
             scored.update(layer.results)
     multiplied: set[Flow] = set()  # what reaches one
     for layer in reversed(graph.layers):
-        if layer.kind == "batch_matmul" or (_is_pointwise(layer) and not multiplied.isdisjoint(layer.results)):
+        if _is_product(layer) or (_is_pointwise(layer) and not multiplied.isdisjoint(layer.results)):
             multiplied.update(layer.operands)
     softmaxes = [s for s in graph if s.kind == "softmax" and s.operands[0] in scored and s.results[0] in multiplied]
     behind, products = _followed(softmaxes)
@@ -44,6 +45,11 @@ def _is_pointwise(layer: Layer) -> bool:
     return layer.kind == "fork" if layer.rule is None else layer.rule.pointwise
 
 
+def _is_product(layer: Layer) -> bool:
+    """Whether the layer is a batched product, as of Q and K, or of probabilities and V."""
+    return isinstance(layer.rule, BatchMatmul)
+
+
 def _scores(softmaxes: Iterable[Layer]) -> set[Layer]:
     """The products that feed a softmax."""
     found: set[Layer] = set()
@@ -55,7 +61,7 @@ def _scores(softmaxes: Iterable[Layer]) -> set[Layer]:
         if flow in seen or producer is None:
             continue
         seen.add(flow)
-        if producer.kind == "batch_matmul":
+        if _is_product(producer):
             found.add(producer)
         elif _is_pointwise(producer):
             stack.extend(producer.operands)
@@ -69,7 +75,7 @@ def _followed(softmaxes: Iterable[Layer]) -> tuple[set[Layer], set[Layer]]:
     stack = [softmax.results[0] for softmax in softmaxes]
     while stack:
         for reader in stack.pop().readers:
-            if reader.kind == "batch_matmul":
+            if _is_product(reader):
                 products.add(reader)
             elif _is_pointwise(reader) and reader not in passed:
                 passed.add(reader)

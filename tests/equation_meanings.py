@@ -604,6 +604,28 @@ def _() -> Meanings:
     }
 
 
+@meaning("model.router_scores")
+def _() -> Meanings:
+    plain, biased = (one(tensors(x="B x S x H"), f'%r = model.router_scores "l" %x{form} of E') for form in ("", " bias"))
+    return {"": [rule_works(plain, EXPERTS)], "with a bias": [rule_works(biased, EXPERTS)]}
+
+
+@meaning("model.router_choice")
+def _() -> Meanings:
+    plain, sigmoid = (
+        one("%x: !bp.tensor<B x S x E, f32>", f'%r = model.router_choice "l" %x top k{form}') for form in ("", " scores sigmoid")
+    )
+    return {"": [rule_works(plain, EXPERTS)], "with sigmoid": [rule_works(sigmoid, EXPERTS)]}
+
+
+@meaning("model.latent_scores")
+def _() -> Meanings:
+    arguments = tensors(x="b x q x h x n", y="b x q x h x r", z="b x c x h x n", w="b x c x r")
+    plain, fewer = (one(arguments, f'%o = model.latent_scores "l" %x, %y, %z, %w{pairs}') for pairs in ("", " pairs g"))
+    sizes = {name: symbol(name) for name in "bqchnr"}
+    return {"": [rule_works(plain, sizes)], "with `pairs p`": [rule_works(fewer, {**sizes, "p": symbol("g")})]}
+
+
 @meaning("model.dispatch")
 def _() -> list[Meaning]:
     return [rule_works(one(ROUTED, '%r = model.dispatch "l" %x, %z'), EXPERTS)]

@@ -108,8 +108,15 @@ WHOLE = """module @whole {
 """
 """A network, and the operations that the blocks of whole models have."""
 LOSS = """module @loss {
-  bp.symbols B, S, H, V, t where t | V, t | H
+  bp.symbols B, S, H, V, E, W, h, n, r, m, t where t | V, t | H, E > m
   bind.strategy @tp {tensor = t}
+  model.block @parts(%x: !bp.tensor<B x S x H, bf16>, %k: !bp.tensor<B x S x h x n, bf16>, %p: !bp.tensor<B x S x r, bf16>) {
+    %s = model.router_scores "moe.scores" %x bias of E
+    %c = model.router_choice "moe.choice" %s top m scores sigmoid
+    %q, %qr = model.linear "latent.query" %x : [h x n], [h x r]
+    %t = model.latent_scores "latent.scores" %q, %qr, %k, %p pairs W
+    model.return %c, %t
+  }
   model.block @block(%x: !bp.tensor<B x S x H, bf16>, %labels: !bp.tensor<B x S, i32>) {
     %y = model.linear "head.logits" %x : [V]
     %l = model.cross_entropy "loss" %y, %labels
@@ -121,7 +128,7 @@ LOSS = """module @loss {
   }
 }
 """
-"""A loss, and its parts written by hand."""
+"""A loss, and its parts written by hand; those of a router and of latent attention."""
 CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 54, 58, 61)  # of `cases()`: each level, both kinds, bound to both kinds of target
 
 

@@ -12,6 +12,7 @@ from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.importer.entry import import_model
 from bpir.ir.diagnostic import Source
+from bpir.ir.expression import ZERO, constant
 from bpir.ir.operation import Operation
 from bpir.run.check import check
 
@@ -166,3 +167,24 @@ def test_a_whole_mixtral_on_eight_ranks_of_experts() -> None:
     plan = report(run(imported(), "distribute-inference{phase=decode tensor=1 expert=8 batch=8 context=4096}", "plan-inference"))
     experts = 32 * 8 * 3 * 4096 * 14336 * 2
     assert plan.memory["weights"].integer == 93_405_585_408 - experts * 7 // 8
+
+
+def test_the_training_of_mixtral_does_three_times_the_products_of_forward() -> None:
+    """One sequence of 512 tokens: what PyTorch's counter sees of `transformers`' model (13,191,992,049,664), and twice that backward."""
+    step = report(run(imported(), "distribute-training{tensor=1}")).bound({"B": constant(1), "S": constant(512)})
+    forward = sum((task.in_all.matmul for task in step.tasks if task.phase == "forward"), start=ZERO)
+    assert forward.integer == 13_191_992_049_664
+    assert sum((task.in_all.matmul for task in step.tasks), start=ZERO).integer == 39_575_976_148_992 == 3 * 13_191_992_049_664
+
+
+TRAINING = ("tensor=t", "tensor=1 recompute=full", "tensor=t communication=reduce_scatter_all_gather", "tensor=t recompute=attention")
+
+
+@pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
+@pytest.mark.parametrize("options", TRAINING)
+def test_gradients_are_those_of_the_model(text: str, options: str) -> None:
+    """Of routers, rows, experts, latents and rotary keys, on two ranks and on one."""
+    model = read(text.replace("{tensor = t, expert = ep}", "{tensor = t}"))
+    (found,) = check(model, run(model, f"distribute-training{{{options}}}"), {})
+    assert not found.against, "\n".join(d.render() for d in found.against)
+    assert found.phases["backward"] < 1e-12 and found.gradients is not None and found.gradients < 1e-12

@@ -35,7 +35,7 @@ def slope(
     for index in np.ndindex(*target.shape):
         moved = [array.astype(complex) for array in (*arrays, *weights)]
         moved[which][index] += 1e-30j
-        made = call(*moved[: len(arrays)], weights=tuple(moved[len(arrays) :]), says=says, features=features)
+        made = call(*moved[: len(arrays)], weights=tuple(moved[len(arrays) :]), says=says, features=features, **ROUTED)
         found[index] = np.sum(SEMANTICS[kind].forward(made)[0].imag * dy) / 1e-30
     return found
 
@@ -71,7 +71,16 @@ CASES = {
     "batch_matmul transposed": ([(B, S, HEADS, SIZE), (B, S, HEADS, SIZE)], [], frozenset({"transposed"}), ()),
     "batch_matmul one head of K": ([(B, S, HEADS, SIZE), (B, S, 1, SIZE)], [], frozenset({"transposed"}), ()),
     "batch_matmul shared heads of V": ([(B, S, HEADS, S), (B, S, 2, SIZE)], [], frozenset(), ()),
+    "latent_scores": ([(B, S, HEADS, SIZE), (B, S, HEADS, 3), (B, S, HEADS, SIZE), (B, S, 3)], [], frozenset(), ()),
+    "router_scores bias": ([(B, S, H)], [(H, 7), (7,)], frozenset({"bias"}), (7,)),
+    "router_choice": ([(B, S, 7)], [], frozenset(), ()),
+    "router_choice sigmoid": ([(B, S, 7)], [], frozenset({"scores sigmoid"}), ()),
+    "experts": ([(B, S, 2, H)], [(3, H, F)], frozenset(), (2, F)),
+    "experts bias": ([(B, S, 2, H, SIZE)], [(3, H, SIZE, F), (3, F)], frozenset({"bias"}), (2, F)),
+    "combine": ([(B, S, 2, H), (B, S, 2)], [], frozenset(), ()),
 }
+ROUTED = {"sizes": {"top": 2, "experts": 3}, "own": ((0, 3, 3),)}
+"""Two rows a token, three experts."""
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -81,21 +90,18 @@ def test_every_gradient_rule_by_the_complex_step(case: str) -> None:
     kind = case.split()[0]
     semantics = SEMANTICS[kind]
     arrays, weights = ([RANDOM.standard_normal(shape) for shape in group] for group in (shapes, weight_shapes))
-    made = call(*arrays, weights=tuple(weights), says=says, features=features)
+    made = call(*arrays, weights=tuple(weights), says=says, features=features, **ROUTED)
     (result,) = semantics.forward(made)
     dy = RANDOM.standard_normal(result.shape)
-    known = {"operand 0": arrays[0], "operand 1": arrays[-1], "result 0": result}
-    gradients = semantics.gradient(call(dy, *(known[str(read)] for read in semantics.gradient_reads), weights=tuple(weights), says=says))
+    known = {**{f"operand {index}": array for index, array in enumerate(arrays)}, "result 0": result}
+    reads, of_weights = ([known[str(read)] for read in each] for each in (semantics.gradient_reads, semantics.weight_gradient_reads))
+    gradients = semantics.gradient(call(dy, *reads, weights=tuple(weights), says=says, **ROUTED))
     if weights:
-        gradients += semantics.weight_gradient(call(dy, *(known[str(read)] for read in semantics.weight_gradient_reads), says=says))
+        gradients += semantics.weight_gradient(call(dy, *of_weights, says=says, **ROUTED))
     assert len(gradients) == len(arrays) + len(weights)
     for which, gradient in enumerate(gradients):
         expected = slope(kind, arrays, weights, which, says, dy, features)
         np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-12)
-
-
-UNTRAINED = {"router", "dispatch", "experts", "combine", "latent_attention"}
-"""Their training is not derived yet."""
 
 
 def test_a_mixture_of_experts_by_hand() -> None:
@@ -130,8 +136,8 @@ def test_latent_attention_absorbed_is_the_same_function() -> None:
 
 
 def test_no_kind_is_left_out() -> None:
-    """What has a gradient is above, or an operation whose gradient is that of its parts; dropout is linear in its operand."""
-    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token"} | UNTRAINED | LOSS
+    """What has a gradient is above, or an operation whose gradient is that of its parts; dropout and dispatch are linear."""
+    parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token", "router", "latent_attention"} | LOSS | {"dispatch"}
     assert {case.split()[0] for case in CASES} | TABLES | parts == set(SEMANTICS)
 
 

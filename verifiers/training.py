@@ -12,7 +12,6 @@ from bpir.dialects.bind import STRATEGY, Strategy, Workload, as_expr, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
-from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
 from bpir.dialects.network import blocks, called
@@ -97,9 +96,6 @@ class Training:
     def _block(self, model: Operation, block: dist.Block) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
         for operation in model.body:
-            if isinstance(operation.declaration, ModelOperation) and not operation.declaration.differentiable:
-                self.findings.refuse("R8", operation, f"nothing says what the gradient of '{operation.name}' is")
-                return set()
             if operation.properties.get("stored") is not None:
                 self.findings.refuse("R8", operation, "nothing says what the gradient of a quantised weight is")
                 return set()

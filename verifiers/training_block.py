@@ -173,7 +173,7 @@ class BlockTrace:
             self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
         for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
             self._reads(task, index, image, source, self._operand_type(operation, index), again)
-        types = [self._made(v) for v in operation.results]
+        types = [self.made(v) for v in operation.results]
         if rule.masked:
             types.append(TensorType(types[0].dims, types[0].axes, ONE, ()))
         if not self.results(task, types):
@@ -190,11 +190,11 @@ class BlockTrace:
         """Whole if the operation brings a sharded axis in, a partial sum if that passes it, else as the value lives."""
         source = operation.operands[index]
         if self.layout.passes(source):
-            return self._made(source)
+            return self.made(source)
         type = self.expected(source)
         return type.whole if self.layout.enters(operation, index) else type
 
-    def _made(self, value: Value) -> TensorType:
+    def made(self, value: Value) -> TensorType:
         """The type of a value as its operation makes it."""
         type = self.expected(value)
         return type.whole.partial(TENSOR) if self.layout.is_partial(value) else type

@@ -33,6 +33,7 @@ class Layout:
         ours, theirs = (block.regions[0].blocks[0] for block in (sized, named))
         self._named.update(zip(ours.arguments, theirs.arguments, strict=True))
         self._entering: set[tuple[Operation, int]] = set()
+        self._factors: set[tuple[Operation, int]] = set()  # operands that partial sums may be multiplied by
         self.axes: list[str] = []  # those of the placement that the block has
         found: dict[str, None] = {}
         for operation, twin in zip(ours.operations, theirs.operations, strict=True):
@@ -47,6 +48,7 @@ class Layout:
                 operands = [(i, twin.operands[i].type) for i in twin.declaration.with_gradient(twin)]
                 types = [(i, type) for i, type in operands if isinstance(type, TensorType)]
                 self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
+                self._factors.update((operation, index) for index in twin.declaration.factors_of_sums)
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
         self._sums = PartialSums(named, Placed(placed.axes), lambda _: False)
@@ -78,8 +80,14 @@ class Layout:
         return (operation, index) in self._entering
 
     def enters(self, operation: Operation, index: int) -> bool:
-        """Whether an operand enters a region of several ranks: it is read whole, and its gradient is a partial sum."""
-        return self.collectives and (operation, index) in self._entering
+        """Whether an operand enters a region of several ranks: it is read whole, and its gradient is a partial sum.
+
+        So it is where the operand is multiplied by partial sums.
+        """
+        if not self.collectives:
+            return False
+        multiplied = (operation, index) in self._factors and any(map(self.passes, operation.operands))
+        return multiplied or (operation, index) in self._entering
 
     def is_partial(self, value: Value) -> bool:
         """Whether the operation that makes the value leaves a partial sum."""

@@ -72,7 +72,7 @@ class MemoryCheck:
         if isinstance(need, Operation):
             type = self.trace.expected(need.results[0])
             return TensorType(type.dims, type.axes, ONE, ()).local(self.trace.mesh).bytes
-        type = self.trace.expected(need)
+        type = self.trace.made(need) if self.trace.layout.passes(need) else self.trace.expected(need)
         if whole:
             return type.bytes
         return type.local(self.trace.mesh).bytes

@@ -93,10 +93,22 @@ class _Reading:
             layer = self._free(f"{group_of(layer_of(operation))}.{step.part}", operation)
             flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
             flags |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
+            if step.features:
+                dims = self._dims(operation)
+                flags["features"] = ArrayAttr((ArrayAttr(tuple(ExprAttr(dims[factor]) for factor in step.features)),))
             if step.scores and pairs is not None:
                 flags["pairs"] = ExprAttr(pairs)
             (named[step.part],) = self._add(operation, f"model.{step.kind}", layer, reads, flags)
         return named[composite.steps[-1].part]
+
+    def _dims(self, operation: Operation) -> dict[str, Expr]:
+        """The size of each factor of what an operation reads and gives."""
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        factors = rule.factors(operation)
+        pairs = [*zip(factors.operands, operation.operands, strict=True), *zip(factors.results, operation.results, strict=True)]
+        types = [(tensor, value.type) for tensor, value in pairs if isinstance(value.type, TensorType)]
+        return {factor: self._sized(dim) for tensor, type in types for factor, dim in zip(tensor, type.dims, strict=True)}
 
     def _pairs(self, operation: Operation, query: Value) -> Expr | None:
         """The pairs of tokens of an attention that count, of a sequence and head; None if all do."""

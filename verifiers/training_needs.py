@@ -45,7 +45,7 @@ class Needs:
 
     def entering(self, value: Value) -> frozenset[Use]:
         """The uses that enter a tensor-parallel region of several ranks: their gradients are partial sums."""
-        return self.projecting(value) if self.layout.collectives else frozenset()
+        return frozenset(use for use in self._uses.get(value, ()) if self.layout.enters(*use))
 
     def projecting(self, value: Value) -> frozenset[Use]:
         """The uses that bring an axis in which ranks could share: the entries of regions, of one rank too."""

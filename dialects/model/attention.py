@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from bpir.dialects.bp import TensorType, product, tensor
 from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.dialects.model.composite import Composite, Step
 from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.reads import Read, operand
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
@@ -216,7 +216,7 @@ class BatchMatmul(ModelOperation):
     transposed = Flag()
     syntax = model_syntax(transposed, Clause("pairs", (pairs,), line=False), operands=2)
     capabilities = ("matrix_multiply",)
-    gradient_reads = (operand(0), operand(1))
+    gradient_reads: ClassVar[tuple[Read, ...]] = (operand(0), operand(1))
 
     def equation(self, settings: frozenset[str]) -> Equation:
         transposed = "b m h k, b n h k -> b m h n"

@@ -104,7 +104,6 @@ class ModelOperation(OperationDeclaration):
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands, of its lane, that a result may be written over, where they die there
     passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
     factors_of_sums: ClassVar[tuple[int, ...]] = ()  # with `passes_sums`: operands that partial sums are multiplied by, which are complete
-    differentiable: ClassVar[bool] = True  # training of it is derived
     composite: ClassVar[Composite | None] = None  # the operations that it stands for; training has these
     per_result: ClassVar[str] = ""  # a property with an entry for each result: training has an operation of its own for each of several
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
@@ -314,8 +313,12 @@ class ModelOperation(OperationDeclaration):
         return ZERO
 
     def gradient_weights(self, local: Local) -> Expr:
-        """The elements of weights that the activation gradient reads."""
+        """The elements of the weights that the activation gradient has to do with."""
         return ZERO
+
+    def gradient_weights_read(self, local: Local) -> Expr:
+        """The elements of those that it reads: all of them."""
+        return self.gradient_weights(local)
 
     def workspace(self, local: Local) -> Iterable[Expr]:
         """Sizes in bytes that an unfused execution holds at once, besides the results of linears."""

@@ -16,6 +16,7 @@ class Step(metaclass=Interned):
         result: what its result is called where the text gives it a name.
         keeps: properties of the composite that it has too, where the composite has them.
         scores: whether its work is by pairs of a query and a key, of which a mask may leave some.
+        features: factors of the composite that a weight brings in: a linear makes them.
         only_with: a property of the composite that asks for the step; without it the step's name stands for what it reads first.
     """
 
@@ -27,6 +28,7 @@ class Step(metaclass=Interned):
     only_with: str = ""
     keeps: tuple[str, ...] = ()
     scores: bool = False
+    features: tuple[str, ...] = ()
 
 
 class Composite(metaclass=Interned):

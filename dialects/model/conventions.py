@@ -181,7 +181,7 @@ class Standard(Convention):
         ops = view.rule.gradient_operations(view.local)
         if self._silent(view):
             return work(ops=ops)
-        read = total(t.bytes for t in view.local.results) + view.rule.gradient_weights(view.local) * view.element
+        read = total(t.bytes for t in view.local.results) + view.rule.gradient_weights_read(view.local) * view.element
         return work(
             ops,
             read + self._needed(view, view.rule.gradient_reads),

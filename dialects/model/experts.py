@@ -24,24 +24,21 @@ from bpir.dialects.model.base import (
 from bpir.dialects.model.elementwise import FACTORS
 from bpir.dialects.model.factors import Equation, equation
 from bpir.dialects.model.linear import Shapes
-from bpir.ir.attributes import FloatType, StringAttr
+from bpir.dialects.model.reads import operand
+from bpir.dialects.model.router_parts import ROUTER, SCORES, SIGMOID
+from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr, minimum
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Relation
 from bpir.ir.syntax import Clause, Flag, Word
 
-SIGMOID = 4
-"""Operations an element: negate, exponential, sum, reciprocal."""
-
-_WIDTH_OF_SCORES = FloatType("f32")
-
 
 class Router(ModelOperation):
     r"""`%route = model.router "moe.router" %m top k of E scores sigmoid`: the `k` experts of each token, of `E`, and their weights in f32.
 
     A product with a weight gives a score for each expert, softmax (or the sigmoid of each) makes weights of them; the largest `k` are
-    chosen, and divided by their sum.
+    chosen, and divided by their sum. Training has both parts as tasks, and keeps the scores.
 
     Equations (`m` tokens, `H` features, `e` bytes an element):
 
@@ -68,11 +65,11 @@ class Router(ModelOperation):
     needs_whole = "H E k"
     own_sizes = (("E", "experts"),)
     capabilities = ("matrix_multiply",)
-    differentiable = False
+    composite = ROUTER
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
-        return [tensor((*token_dims(type), Router(operation).top), _WIDTH_OF_SCORES)]
+        return [tensor((*token_dims(type), Router(operation).top), SCORES)]
 
     def requires(self, operation: Operation) -> list[Relation]:
         """No more experts are chosen than there are."""
@@ -95,10 +92,13 @@ class Router(ModelOperation):
 class Dispatch(ModelOperation):
     r"""`%rows = model.dispatch "moe.dispatch" %m, %route`: the rows that go to experts, `k` for each token.
 
+    The gradient of a token is the sum of those of its rows; where they go has none.
+
     Equations (`m` tokens, `H` features, `k` rows a token, `e` bytes an element):
 
-    - E1: $\mathrm{ops} = 0$
+    - E1: $\mathrm{ops} = 0$, $\mathrm{ops}_{dX} = mkH - mH$
     - E2: $\mathrm{read} = mHe + 4mk$, $\mathrm{write} = mkHe$
+    - E3: $\mathrm{read}_{dX} = mkHe$, $\mathrm{write}_{dX} = mHe$
 
     Source: Lepikhin et al. 2020, section 2.2.
     """
@@ -108,11 +108,14 @@ class Dispatch(ModelOperation):
     tensors = "b s H, b s k -> b s k H"
     needs_whole = "H k"
     capabilities = ("elementwise",)
-    differentiable = False
+    constants = (1,)
 
     def infer(self, operation: Operation) -> list[Any]:
         type, route = _of_one_token(operation)
         return [tensor((*token_dims(type), *feature_dims(route), *feature_dims(type)), type.element)]
+
+    def gradient_operations(self, local: Local) -> Expr:
+        return local.results[0].elements - local.operands[0].elements
 
 
 class Experts(ModelOperation):
@@ -123,9 +126,12 @@ class Experts(ModelOperation):
 
     Equations (`r` rows, `n` contracted and `p` produced elements of a row, `e` bytes an element):
 
-    - E1: $\mathrm{ops} = 2rnp$, $\mathrm{ops} = 2rnp + rp$ with a bias
+    - E1: $\mathrm{ops} = 2rnp$, $\mathrm{ops} = 2rnp + rp$ with a bias, $\mathrm{ops}_{dX} = 2rnp$
     - E2: $w = Enp$, $w = Enp + Ep$ with a bias
     - E3: $\mathrm{read} = (rn + \min(r, E)np)e$, $\mathrm{write} = rpe$
+    - E4: $\mathrm{read}_{dX} = (rp + \min(r, E)np)e$, $\mathrm{write}_{dX} = rne$
+    - E5: $\mathrm{ops}_{dW} = 2rnp$, $\mathrm{ops}_{dW} = 2rnp + rp$ with a bias
+    - E6: $\mathrm{read}_{dW} = (rp + rn)e$, $\mathrm{write}_{dW} = Enpe$, $\mathrm{write}_{dW} = (Enp + Ep)e$ with a bias
 
     Source: Shazeer et al. 2017, equation 1; Fedus et al. 2022, section 2.1.
     """
@@ -144,7 +150,7 @@ class Experts(ModelOperation):
     own_sizes = (("E", "experts"),)
     expert_factor = "E"
     capabilities = ("matrix_multiply",)
-    differentiable = False
+    weight_gradient_reads = (operand(0),)
 
     def infer(self, operation: Operation) -> list[Any]:
         type = tensor_type(operation, operation.operands[0])
@@ -166,20 +172,44 @@ class Experts(ModelOperation):
         return self.matmul_operations(local) + (local.results[0].elements if bias else 0)
 
     def weights_read(self, local: Local) -> Expr:
+        return self._distinct(local, self.weight_bytes(local))
+
+    @staticmethod
+    def _distinct(local: Local, weights: Expr) -> Expr:
+        """What those experts have of the weights of all that rows go to: at most one a row, and no more than there are."""
         ((_, experts, _),) = local.own
-        rows = product(local.operands[0].dims[: TOKEN_RANK + 1])
-        return self.weight_bytes(local) / experts * minimum(rows, experts)
+        return weights / experts * minimum(product(local.operands[0].dims[: TOKEN_RANK + 1]), experts)
+
+    def gradient_operations(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
+
+    def gradient_matmul(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
+
+    def gradient_weights(self, local: Local) -> Expr:
+        return self.weight_types(local)[0].elements
+
+    def gradient_weights_read(self, local: Local) -> Expr:
+        return self._distinct(local, self.gradient_weights(local))
+
+    def weight_gradient_operations(self, local: Local) -> Expr:
+        return self.operations(local)
+
+    def weight_gradient_matmul(self, local: Local) -> Expr:
+        return self.matmul_operations(local)
 
 
 class Combine(ModelOperation):
     r"""`%y = model.combine "moe.combine" %w, %route`: the sum of a token's rows, each times its weight.
 
-    It is linear in the rows: of partial sums it makes a partial sum.
+    It is linear in the rows: of partial sums it makes a partial sum. The gradient of a row is dY times its weight, that of a weight the
+    product of its row and dY: of a part of the row it is a part.
 
     Equations (`m` tokens, `H` features, `k` rows a token, `e` bytes an element):
 
-    - E1: $\mathrm{ops} = 2mkH - mH$
+    - E1: $\mathrm{ops} = 2mkH - mH$, $\mathrm{ops}_{dX} = 3mkH - mk$
     - E2: $\mathrm{read} = mkHe + 4mk$, $\mathrm{write} = mHe$
+    - E3: $\mathrm{read}_{dX} = mHe + mkHe + 4mk$, $\mathrm{write}_{dX} = mkHe + 4mk$
 
     Source: Shazeer et al. 2017, equation 1: `k` products and `k - 1` sums an element.
     """
@@ -191,7 +221,7 @@ class Combine(ModelOperation):
     passes_sums = True
     factors_of_sums = (1,)
     capabilities = ("elementwise",)
-    differentiable = False
+    gradient_reads = (operand(0), operand(1))
 
     def infer(self, operation: Operation) -> list[Any]:
         rows, route = _of_one_token(operation)
@@ -201,6 +231,9 @@ class Combine(ModelOperation):
 
     def operations(self, local: Local) -> Expr:
         return 2 * local.operands[0].elements - local.results[0].elements
+
+    def gradient_operations(self, local: Local) -> Expr:
+        return 3 * local.operands[0].elements - local.operands[1].elements
 
 
 def _of_one_token(operation: Operation) -> tuple[TensorType, TensorType]:
@@ -212,7 +245,7 @@ def _of_one_token(operation: Operation) -> tuple[TensorType, TensorType]:
     type, route = (tensor_type(operation, value) for value in operation.operands)
     if token_dims(type) != token_dims(route):
         raise fail(f"'{operation.name}' expects both operands of the same tokens: {type.text} and {route.text} differ", operation.span)
-    if len(route.dims) != TOKEN_RANK + 1 or route.element is not _WIDTH_OF_SCORES:
+    if len(route.dims) != TOKEN_RANK + 1 or route.element is not SCORES:
         wanted = " x ".join(dim.text for dim in token_dims(type))
         raise fail(f"'{operation.name}' expects what 'model.router' gives ({wanted} x k, f32), found {route.text}", operation.span)
     return type, route

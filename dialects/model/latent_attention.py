@@ -8,6 +8,7 @@ from typing import Any
 from bpir.dialects.bp import TensorType, tensor
 from bpir.dialects.model.attention import HEAD_RANK, Cached
 from bpir.dialects.model.base import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.latent_parts import LATENT_ATTENTION
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
@@ -19,7 +20,8 @@ class LatentAttention(Cached):
 
     The operands are Q, its rotary part, the latent and the rotary key; the weights make K and V of each head from the latent. Expanded,
     the default, they are multiplied with all visible tokens of the cache at every step, as Hugging Face runs it; `absorbed`, with Q and
-    with the result instead, which is the same function. The latent has no heads: it is whole on every rank.
+    with the result instead, which is the same function. The latent has no heads: it is whole on every rank. Training makes K and V of it
+    by linears, and has each part as a task.
 
     Equations (`b` sequences, `q` query and `c` visible tokens, `p` of their `qc` pairs counted, `h` local heads, a latent of `l`, heads of
     `n` and `r` rotary elements for scores, `v` for values, `e` bytes an element):
@@ -47,7 +49,7 @@ class LatentAttention(Cached):
     needs_whole = "c n r l v"
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
-    differentiable = False
+    composite = LATENT_ATTENTION
 
     def infer(self, operation: Operation) -> list[Any]:
         query, turned, latent, key = types = [tensor_type(operation, value) for value in operation.operands]

@@ -163,13 +163,14 @@ def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradi
         weights = [values.weights[step.index, i] for i in range(len(semantics.weight_dims((0, 0, 0), (0, 0, 0), step.says)))]
         reads = [*dy, *(values.read(step, what) for what in semantics.gradient_reads)]
         places = with_gradient(step, [values.arrays[v].dtype.kind == "i" for v in step.operands])
-        call = Call([Operand(a, position=values.position(a)) for a in reads], weights, step.says, sizes=step.sizes)
+        own = [(0, size, size) for size in step.own]
+        call = Call([Operand(a, position=values.position(a)) for a in reads], weights, step.says, own=own, sizes=step.sizes)
         for index, part in zip(places, semantics.gradient(call) if places else (), strict=True):
             found.parts[step.index, index] = part
             add(step.operands[index], part)
         if weights:
             reads = [*dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
-            call = Call([Operand(a) for a in reads], (), step.says, own=[(0, size, size) for size in step.own], sizes=step.sizes)
+            call = Call([Operand(a) for a in reads], (), step.says, own=own, sizes=step.sizes)
             gradients = semantics.weight_gradient(call)
             found.weights.update({(step.index, i): gradient for i, gradient in enumerate(gradients)})
     return found

@@ -115,9 +115,17 @@ class LatentAttention(Semantics):
 
     kind = "latent_attention"
     own_sizes = ("latent",)
+    roles = ("query", "rotary_query", "latent", "rotary_key")
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
         query, turned, latent, key = node.operands
+        if builder.training:
+            new, none = "context" in node.sizes or node.new_tokens, frozenset[str]()
+            keys = builder.step("linear", node, (latent,), "key_up", none, features=node.read[0])
+            values = builder.step("linear", node, (latent,), "value_up", none, features=node.made[0])
+            scores = builder.step("latent_scores", node, (query, turned, keys, key), "query_key", none, causal=new)
+            weights = builder.step("softmax", node, (scores,), "softmax", none)
+            return [builder.step("batch_matmul", node, (weights, values), "probability_value", none, causal=new)]
         if builder.maker(latent) != "kv_append" and ("context" in node.sizes or node.new_tokens):
             latent, key = builder.append(node, latent, key)
         node = attrs.evolve(node, sizes={**node.sizes, "latent": node.read[2][0]})
@@ -142,6 +150,28 @@ class LatentAttention(Semantics):
             result, held = call.matmul(softmax(scores), values), held + (keys.size + values.size) * call.operands[0].width
         call.meter.scratch = held + scores.size * call.operands[0].width
         return [_by_head(result)]
+
+
+class LatentScores(Semantics):
+    """Scores by heads, and with the rotary key that all heads share, whose gradient is the sum over them."""
+
+    kind = "latent_scores"
+    gradient_reads = (operand(0), operand(1), operand(2), operand(3))
+
+    def forward(self, call: Call) -> list[Array]:
+        call.between(call.operands[0].array.shape[1], call.operands[2].array.shape[1])
+        query, turned, keys = (_by_head(call.read(i)) for i in range(3))
+        key = call.read(3)[:, np.newaxis]
+        return [_by_head(call.matmul(query, keys.swapaxes(2, 3)) + call.matmul(turned, key.swapaxes(2, 3)))]
+
+    def gradient(self, call: Call) -> list[Array]:
+        call.between(call.operands[1].array.shape[1], call.operands[3].array.shape[1])
+        ds, query, turned, keys = (_by_head(call.read(i)) for i in range(4))
+        key = call.read(4)[:, np.newaxis]
+        of_query, of_turned = call.matmul(ds, keys), call.matmul(ds, key)
+        of_keys = call.matmul(ds.swapaxes(2, 3), query)
+        of_key = call.matmul(ds.swapaxes(2, 3), turned).sum(axis=1)
+        return [_by_head(of_query), _by_head(of_turned), _by_head(of_keys), of_key]
 
 
 class KvAppend(Semantics):

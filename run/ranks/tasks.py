@@ -194,7 +194,8 @@ class Tasks:
             operands = self.ranks.operands(task, rank, self.model.values.context)
             call = Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes)
             call.causal, call.window = step.causal, step.window
-            call.weight_width = self.ranks.numbers.width(task.results[0])  # of the operand, whatever dY is
+            call.own = self._own(step, _own_axes(step, x.axes, y), rank)
+            call.weight_width = call.width = self.ranks.numbers.width(task.results[0])  # of the operand, whatever dY is
             return semantics.gradient(call)
 
         return results, expected
