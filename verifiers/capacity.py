@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from bpir.dialects.concrete.envelope import Buffer, Region
@@ -38,15 +38,22 @@ def verify_capacity(findings: Findings, rule: str, region: Region, held: Sequenc
         message = f"{what} do not fit: they need {needed} bytes, there are {there}, {excess.text} too few"
         findings.refuse(rule, region, message, *_largest(held, numbers), *_first_beyond(findings, held, size))
         return
-    limited = {name for name, (_, high) in limits.items() if high is not None}
-    names = [name for name in excess.symbols if name not in limited] or list(excess.symbols)
+    names = _unlimited(excess, limits)
     free = ", ".join(names)
     message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
     help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
-    open_sizes = [b for b in held if _taken(b).substitute(numbers).constant is None]
-    where = ", ".join(f"@{b.symbol}" for b in open_sizes)
-    places = [note(f"the size is open of {where}", open_sizes[0].span)] if open_sizes else []
-    findings.refuse(rule, region, message, help, *places, undecided=True)
+    findings.refuse(rule, region, message, help, *_open(held, numbers), undecided=True)
+
+
+def _unlimited(excess: Expr, limits: Mapping[str, Interval]) -> list[str]:
+    """The symbols without an upper bound; all, if each has one."""
+    return [name for name in excess.symbols if name not in limits or limits[name][1] is None] or list(excess.symbols)
+
+
+def _open(held: Sequence[Buffer], numbers: dict[str, Expr]) -> list[Diagnostic]:
+    """The buffers whose size is no number."""
+    found = [b for b in held if _taken(b).substitute(numbers).constant is None]
+    return [note(f"the size is open of {', '.join(f'@{b.symbol}' for b in found)}", found[0].span)] if found else []
 
 
 def _taken(buffer: Buffer) -> Expr:
@@ -64,14 +71,17 @@ def _limits(facts: Facts) -> dict[str, Interval]:
         for limited, limit, above in ((right, left.constant, True), (left, right.constant, False)):
             name = limited.symbols[0] if len(limited.symbols) == 1 else ""
             if limit is not None and name and limited is symbol(name) and name not in facts.bindings:
-                low, high = found.get(name, (None, None))
-                if above:
-                    below = Fraction(limit.__ceil__() - 1)
-                    high = below if high is None else min(high, below)
-                else:
-                    low = max(low or Fraction(1), Fraction(limit.__floor__() + 1))
-                found[name] = (low, high)
+                found[name] = _narrowed(found.get(name, (None, None)), limit, above)
     return found
+
+
+def _narrowed(known: Interval, limit: Fraction, above: bool) -> Interval:
+    """What is left of the interval of an integer that is below a limit (`above`), or above it."""
+    low, high = known
+    if above:
+        below = Fraction(limit.__ceil__() - 1)
+        return low, below if high is None else min(high, below)
+    return max(low or Fraction(1), Fraction(limit.__floor__() + 1)), high
 
 
 def _largest(held: Sequence[Buffer], numbers: dict[str, Expr]) -> list[Diagnostic]:

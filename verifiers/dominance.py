@@ -6,7 +6,7 @@ not matter. Blocks that cannot be reached from the entry are not checked, as in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bpir.ir.declaration import Report
 from bpir.ir.operation import Block, Operation, Region, Value
@@ -31,14 +31,7 @@ class _Dominance:
     def wrong(self, value: Value, user: Operation) -> str:
         """What is wrong with a use of the value; nothing if it is visible at the user: defined before it, in its region or around it."""
         block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
-        region = block.parent if block is not None else None
-        place: Operation | None = user
-        barrier: Operation | None = None
-        while region is not None and place is not None and place.parent is not None and place.parent.parent is not region:
-            holder = place.parent.parent
-            place = holder.parent if holder is not None else None
-            if barrier is None and place is not None and place.declaration is not None and place.declaration.isolated:
-                barrier = place
+        place, barrier = _holder_in(block.parent if block is not None else None, user)
         if barrier is not None and place is not None and place.parent is not None:
             return f"is defined outside of '{barrier.name}', which sees no value around it"
         return "" if self._dominates(value, user, place) else "does not dominate this use"
@@ -52,20 +45,22 @@ class _Dominance:
         region = definition.parent
         if place is None or place.parent is None or region is None:
             return False
-        block = place.parent
-        if isinstance(owner, Block):
-            return block is owner or self._block_dominates(region, owner, block)
+        if isinstance(owner, Operation):
+            return self._precedes(owner, definition, region, place.parent, place, user)
+        return place.parent is owner or self._block_dominates(region, definition, place.parent)
+
+    def _precedes(self, owner: Operation, definition: Block, region: Region, block: Block, place: Operation, user: Operation) -> bool:
+        """Whether an operation of the block `definition` is before `place` in `block`, both of one region."""
         if _is_graph(region):
             return True
         if place is owner and place is not user:
             return False  # the user is inside the operation that defines the value
-        if block is definition:
-            if block not in self._tree(region):
-                return True
-            assert owner is not None
-            order = self._order(block)
-            return order[owner] < order[place]
-        return self._block_dominates(region, definition, block)
+        if block is not definition:
+            return self._block_dominates(region, definition, block)
+        if block not in self._tree(region):
+            return True  # not reachable
+        order = self._order(block)
+        return order[owner] < order[place]
 
     def _order(self, block: Block) -> dict[Operation, int]:
         found = self._positions.get(block)
@@ -98,45 +93,61 @@ def _is_graph(region: Region) -> bool:
     return len(region.blocks) == 1 if declaration is None else declaration.graph_region
 
 
+def _holder_in(region: Region | None, user: Operation) -> tuple[Operation | None, Operation | None]:
+    """The operation of a region that is the user, or that the user is in; and the first around the user that is isolated from above."""
+    place: Operation | None = user
+    barrier: Operation | None = None
+    while region is not None and place is not None and place.parent is not None and place.parent.parent is not region:
+        holder = place.parent.parent
+        place = holder.parent if holder is not None else None
+        if barrier is None and place is not None and place.declaration is not None and place.declaration.isolated:
+            barrier = place
+    return place, barrier
+
+
 def _dominator_tree(region: Region) -> dict[Block, tuple[Block | None, int]]:
     order = _postorder(region)
     number = {block: index for index, block in enumerate(order)}
-    predecessors: dict[Block, list[Block]] = {block: [] for block in order}
-    for block in order:
-        for successor in _successors(block):
-            if successor in predecessors:
-                predecessors[successor].append(block)
+    predecessors = _predecessors(order)
     entry = region.blocks[0]
     dominator: dict[Block, Block] = {entry: entry}
     changed = True
     while changed:
         changed = False
-        for block in reversed(order):
-            if block is entry:
-                continue
+        for block in order[-2::-1]:  # all but the entry, which is the last of the order
             new: Block | None = None
             for predecessor in predecessors[block]:
-                if predecessor not in dominator:
-                    continue
-                if new is None:
-                    new = predecessor
-                    continue
-                a, b = new, predecessor
-                while a is not b:
-                    while number[a] < number[b]:
-                        a = dominator[a]
-                    while number[b] < number[a]:
-                        b = dominator[b]
-                new = a
+                if predecessor in dominator:
+                    new = predecessor if new is None else _common(new, predecessor, dominator, number)
             if new is not None and dominator.get(block) is not new:
                 dominator[block] = new
                 changed = True
     tree: dict[Block, tuple[Block | None, int]] = {entry: (None, 0)}
-    for block in reversed(order):
-        if block is not entry and block in dominator:
+    for block in order[-2::-1]:
+        if block in dominator:
             parent = dominator[block]
             tree[block] = (parent, tree[parent][1] + 1)
     return tree
+
+
+def _predecessors(blocks: Sequence[Block]) -> dict[Block, list[Block]]:
+    """The blocks that branch to each, of these."""
+    found: dict[Block, list[Block]] = {block: [] for block in blocks}
+    for block in blocks:
+        for successor in _successors(block):
+            if successor in found:
+                found[successor].append(block)
+    return found
+
+
+def _common(a: Block, b: Block, dominator: dict[Block, Block], number: dict[Block, int]) -> Block:
+    """The nearest block that dominates both, as far as dominators are known; `number` is the place in postorder."""
+    while a is not b:
+        while number[a] < number[b]:
+            a = dominator[a]
+        while number[b] < number[a]:
+            b = dominator[b]
+    return a
 
 
 def _successors(block: Block) -> list[Block]:

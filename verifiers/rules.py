@@ -30,6 +30,13 @@ def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relati
     return {Relation("divides", ranks, size) for size in sizes}
 
 
+def _comparable(found: TensorType, expected: TensorType) -> bool:
+    """Whether two types are one if their sizes are: the same shards, and one element, or two that have widths."""
+    if found.axes != expected.axes or found.unreduced != expected.unreduced or len(found.dims) != len(expected.dims):
+        return False
+    return found.element is expected.element or (isinstance(found.element, Expr) and isinstance(expected.element, Expr))
+
+
 class Findings:
     """Collects the violations of labelled rules; and every claim that they make, if `claims` is a list.
 
@@ -117,14 +124,7 @@ class Findings:
             return
         message = f"{message}: {found.text}"
         help = note(f"expected {expected.text}")
-        if (
-            not isinstance(found, TensorType)
-            or found.axes != expected.axes
-            or found.unreduced != expected.unreduced
-            or len(found.dims) != len(expected.dims)
-            or (found.element is not expected.element and not isinstance(found.element, Expr))
-            or (found.element is not expected.element and not isinstance(expected.element, Expr))
-        ):
+        if not isinstance(found, TensorType) or not _comparable(found, expected):
             self.refuse(rule, operation, message, help)
             return
         pairs = [*zip(found.dims, expected.dims, strict=True)]

@@ -46,28 +46,16 @@ def _wrong(operation: Operation, name: str, attribute: Attribute) -> str:
 
 
 def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
-    declaration = operation.declaration
     if operation.successors:
-        block = operation.parent
-        if block is None or block.operations[-1] is not operation:
-            report.error(operation, "an operation with successors must be the last of its block")
-        elif any(successor.parent is not block.parent for successor in operation.successors):
-            report.error(operation, "a successor must be a block of the same region")
+        _check_successors(operation, report)
     for region in operation.regions:
         _check_region(operation, region, report)
+    declaration = operation.declaration
     if declaration is None:
         return
     before = len(report.diagnostics)
     _check_counts(operation, declaration, report)
-    properties = operation.properties
-    for name in declaration.required:
-        if name not in properties:
-            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
-    if not sound:
-        for name, attribute in properties.items():
-            wrong = _wrong(operation, name, attribute)
-            if wrong:
-                report.error(operation, wrong)
+    _check_properties(operation, declaration, sound, report)
     if len(report.diagnostics) > before:
         return
     declaration.verify(operation, report)
@@ -77,6 +65,27 @@ def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
         report.error(operation, f"'{operation.name}' must be the last operation of its block")
     if declaration.symbol_table:
         _check_symbols(operation, report)
+
+
+def _check_successors(operation: Operation, report: Report) -> None:
+    """Only the last operation of a block has successors: blocks of its region."""
+    block = operation.parent
+    if block is None or block.operations[-1] is not operation:
+        report.error(operation, "an operation with successors must be the last of its block")
+    elif any(successor.parent is not block.parent for successor in operation.successors):
+        report.error(operation, "a successor must be a block of the same region")
+
+
+def _check_properties(operation: Operation, declaration: OperationDeclaration, sound: bool, report: Report) -> None:
+    """All that are required are there; unless it is known already (`sound`), each is one of the declaration's, and of its kind."""
+    properties = operation.properties
+    for name in declaration.required:
+        if name not in properties:
+            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    for name, attribute in () if sound else properties.items():
+        wrong = _wrong(operation, name, attribute)
+        if wrong:
+            report.error(operation, wrong)
 
 
 def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Report) -> None:

@@ -29,26 +29,36 @@ def undeclared(module: Operation, operations: Sequence[Operation], properties: I
     """Each symbol that no declaration names (R1), once, where it stands first."""
     ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
     own = [o for o in operations if o.name in ours]
+    declared = set(symbol_table(module).names)
+    faulty = _faulty(own, (attribute for operation, _, attribute in properties if operation.name in ours), declared)
     found: list[Diagnostic] = []
     shown: set[str] = set()
-    table = symbol_table(module)
-    declared = set(table.names)
-    used = {attribute for operation, _, attribute in properties if operation.name in ours}
-    used.update({value.type for operation in own for value in operation.results})
-    used.update(attribute for o in own if o.attributes or o.regions for attribute in _outside(o))
-    faulty = {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
     for operation in own if faulty else [o for o in own if isinstance(o.declaration, Bind)]:
-        unknown: dict[str, None] = {}
-        for attribute in (*operation.properties.values(), *_outside(operation)):
-            if attribute in faulty:
-                unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
-        bound = Bind.of(operation)
-        if bound is not None:
-            unknown.update(dict.fromkeys(name for name in bound.bindings if name not in declared))
-        for name in [name for name in unknown if name not in shown]:  # where it stands first: what follows says it again
-            shown.add(name)
-            found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
+        for name in _unknown(operation, faulty, declared):
+            if name not in shown:  # where it stands first: what follows says it again
+                shown.add(name)
+                found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
     return found
+
+
+def _faulty(operations: Sequence[Operation], properties: Iterable[Attribute], declared: set[str]) -> set[Attribute]:
+    """The attributes and types of the operations that hold an undeclared symbol."""
+    used = set(properties)
+    used.update({value.type for operation in operations for value in operation.results})
+    used.update(attribute for o in operations if o.attributes or o.regions for attribute in _outside(o))
+    return {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
+
+
+def _unknown(operation: Operation, faulty: set[Attribute], declared: set[str]) -> list[str]:
+    """The undeclared symbols that an operation uses or binds, each once."""
+    unknown: dict[str, None] = {}
+    for attribute in (*operation.properties.values(), *_outside(operation)):
+        if attribute in faulty:
+            unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
+    bound = Bind.of(operation)
+    if bound is not None:
+        unknown.update(dict.fromkeys(name for name in bound.bindings if name not in declared))
+    return list(unknown)
 
 
 def _outside(operation: Operation) -> list[Attribute]:
@@ -96,10 +106,8 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
     for operation in said:
         for relation in operation.relations:
             if relation in broken:
-                names = sorted({*relation.left.symbols, *relation.right.symbols})
-                numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
-                where = f" for {numbers}" if numbers else ""
-                yield error(f"the relation '{relation.text}' {_fault(relation, table)}{where} [bp.R4]", operation.span)
+                fault = f"{_fault(relation, table)}{_numbers_of(relation, table)}"
+                yield error(f"the relation '{relation.text}' {fault} [bp.R4]", operation.span)
     if broken:
         return
     answer = table.facts.satisfied
@@ -111,6 +119,13 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
 def _saying(module: Operation) -> list[Operation]:
     """The operations that say something of symbols: a few of many thousands."""
     return [o for o in top_level(module) if isinstance(o.declaration, Symbols | Bind | Assume)]
+
+
+def _numbers_of(relation: Relation, table: SymbolTable) -> str:
+    """` for t = 3`: the numbers that its symbols are bound to."""
+    names = sorted({*relation.left.symbols, *relation.right.symbols})
+    numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
+    return f" for {numbers}" if numbers else ""
 
 
 def _fault(relation: Relation, table: SymbolTable) -> str:
