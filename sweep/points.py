@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import prod
 
@@ -10,6 +11,7 @@ import attrs
 import numpy as np
 
 from bpir.ir.diagnostic import fail
+from bpir.ir.expression import ONE, ZERO, ExpressionError
 from bpir.parser import parse_expression
 from bpir.sweep.conditions import Condition, decided
 from bpir.sweep.evaluation import Evaluator, Values
@@ -88,8 +90,12 @@ class Compiled:
         self.checks = [(label, _SIGNS[kind], parse_expression(a), parse_expression(b)) for label, kind, a, b in derived.relations]
         asked = dict.fromkeys(name for condition in conditions for name in condition.names if name not in self.columns)
         known = {**self.columns, **{name: parse_expression(derived.columns.get(name, "0")) for name in asked}}
-        for condition in (condition.over(known) for condition in conditions):
-            self.checks.append((condition.text, condition.sign, condition.left, condition.right))
+        for condition in conditions:
+            with suppress(ExpressionError):  # it divides by a number that is 0 here, and holds nowhere
+                condition = condition.over(known)
+                self.checks.append((condition.text, condition.sign, condition.left, condition.right))
+                continue
+            self.checks.append((condition.text, "=", ONE, ZERO))
         self._refuse_unknown()
 
     def _refuse_unknown(self) -> None:

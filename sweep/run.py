@@ -19,7 +19,7 @@ from bpir.sweep.open_axes import closed
 from bpir.sweep.points import PART, Axes, Compiled, parts
 from bpir.sweep.store import Stored, Table, table, write_part
 from bpir.sweep.structures import Derived, Structure, derive, structures
-from bpir.sweep.subject import Subject, Swept
+from bpir.sweep.subject import Subject, Swept, stacked
 
 WORK = ("totals.ops", "totals.matmul_ops", "totals.read", "totals.write", "totals.msg")
 DEFAULT = ("devices", *WORK, "memory", "job.memory", "job.messages")
@@ -41,6 +41,7 @@ class Request:
         numbers: for symbols that are not swept.
         columns: which columns are stored, each with all below it.
         part: points that are evaluated, and in memory, at once.
+        layers: how often the one block of the file is repeated; 0 where the file is a model as it stands.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Request:
     numbers: tuple[tuple[str, int], ...] = ()
     columns: tuple[str, ...] = DEFAULT
     part: int = PART
+    layers: int = 0
 
 
 @attrs.frozen(eq=False)
@@ -95,7 +97,8 @@ def understood(request: Request) -> Plan:
 
     allow(BASE)
     source = Source(request.name, request.text)
-    subject = Subject(source, sound_module(source, []), request.training)
+    module = sound_module(source, [])
+    subject = Subject(source, stacked(module, request.layers) if request.layers else module, request.training)
     conditions = tuple(map(parse_condition, request.where))
     axes: list[Axis] = closed(parse_grid(request.grid), conditions)
     swept = tuple(subject.swept(axes))

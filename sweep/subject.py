@@ -14,6 +14,7 @@ import attrs
 from bpir.dialects import bind
 from bpir.dialects.bp import Symbols, relations_attribute, symbol_table
 from bpir.dialects.levels import ModelIR
+from bpir.dialects.network import networks
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.diagnostic import Source, fail, suggestion
 from bpir.ir.expression import symbol
@@ -203,6 +204,30 @@ class Subject:
         resized = tables(self.blocks) | (set() if self.training else shared_heads(self.blocks))
         axes = shared_axes(self.blocks, lambda name: True)
         return [Relation("divides", symbol(swept.symbol), symbol(axis)) for axis in axes if axis not in resized]
+
+
+def stacked(module: Operation, layers: int) -> Operation:
+    """A module of one block with a network that repeats it.
+
+    Raises:
+        DiagnosticError: the module has a network, or several blocks, or what its block returns is not what it takes.
+    """
+    from bpir.ir.printer import print_module
+    from bpir.parser import parse_module
+
+    ir = ModelIR(module)
+    if networks(module) or len(ir.blocks) != 1:
+        raise fail("--layers repeats the one block of a file without a network", place_of(module))
+    (block,) = ir.blocks
+    types = ", ".join(f"%x{place}: {value.type.text}" for place, value in enumerate(block.operation.arguments))
+    given = ", ".join(f"%x{place}" for place in range(len(block.operation.arguments)))
+    network = f"  model.network @stack({types}) {{\n    %z = model.repeat {layers} @{block.symbol} {given}\n    model.return %z\n  }}\n"
+    text = print_module(module).rstrip()
+    if text.endswith("}") and text.startswith("module"):
+        text = text[:-1] + network + "}"
+    else:
+        text += "\n" + network
+    return parse_module(Source("<the file with --layers>", text + "\n"))
 
 
 def declared(module: Operation, names: Sequence[str], relations: Sequence[Relation]) -> Operation:

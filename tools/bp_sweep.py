@@ -16,6 +16,7 @@ OPTIONS = [
     Option("where", value="CONDITION", help="keep the points where it holds: 'devices = 64' (repeat)"),
     Option("train", help="sweep the training of the model"),
     Option("infer", help="sweep its inference; by default what the workload of the file says"),
+    Option("layers", value="N", help="the network is the one block of the file, N times"),
     Option("bind", value="NAME=NUMBER", help="put a number for a symbol that is not swept (repeat)"),
     Option("columns", value="NAMES", help="what to store: keys of a report, each with all below it"),
     Option("minimize", value="NAMES", help="show the Pareto front of these columns"),
@@ -48,7 +49,8 @@ def body(arguments: Arguments) -> int:
     source = read_source(path)
     training = _training(arguments, sound_module(source, []), grid)
     columns = _names(arguments, "columns") or DEFAULT
-    request = Request(source.name, source.text, training, tuple(grid), tuple(arguments.values("where")), numbers, columns)
+    where = tuple(arguments.values("where"))
+    request = Request(source.name, source.text, training, tuple(grid), where, numbers, columns, layers=_count(arguments, "layers"))
     wanted = Wanted(
         output=arguments.value("o"),
         minimize=minimize,
