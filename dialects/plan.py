@@ -7,6 +7,7 @@ the text.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from bpir.dialects import sections
@@ -45,6 +46,7 @@ class Resources(Vector):
     network: Expr
 
 
+@cache
 def resources_of_work(work: Work) -> Resources:
     """`Q_compute = ops`, `Q_memory = read + write`, `Q_network = msg`."""
     return Resources(work.ops, work.read + work.write, work.msg)

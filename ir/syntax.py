@@ -15,7 +15,7 @@ expanded into 2^k alternatives.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
@@ -47,6 +47,20 @@ def _collect(context: ParseContext, values: list[Any], span: Span) -> Any:
     return list(values)
 
 
+class _Known(dict[Attribute | None, _V]):
+    """What attributes say: they are interned, and thousands of operations have the same ones."""
+
+    def __init__(self, value: Callable[[Attribute | None], _V]) -> None:
+        super().__init__()
+        self.value = value
+
+    def __missing__(self, attribute: Attribute | None) -> _V:
+        value = self.value(attribute)
+        if value.__class__ is not dict and value.__class__ is not list:  # which the reader may change
+            self[attribute] = value
+        return value
+
+
 class Property(Part, Generic[_V]):
     """A part that sets one property to an attribute; subclasses say how it is spelled, and what its value is.
 
@@ -72,19 +86,11 @@ class Property(Part, Generic[_V]):
     def __get__(self, view: OperationDeclaration | None, owner: type[OperationDeclaration]) -> Self | _V:
         if view is None:
             return self
-        attribute = view.operation.properties.get(self.name)
-        try:
-            return self._known[attribute]
-        except KeyError:
-            value = self.value(attribute)
-            if value.__class__ is not dict and value.__class__ is not list:  # which the reader may change
-                self._known[attribute] = value
-            return value
+        return self._known[view.operation.properties.get(self.name)]
 
     @cached_property
-    def _known(self) -> dict[Attribute | None, _V]:
-        """What attributes say: they are interned, and thousands of operations have the same ones."""
-        return {}
+    def _known(self) -> _Known[_V]:
+        return _Known(self.value)
 
     def value(self, attribute: Attribute | None) -> _V:
         """What the attribute says; the empty value of its kind if it is absent, or says something else."""
@@ -223,7 +229,7 @@ class References(Property[tuple[str, ...]]):
         yield "[" + ", ".join(v.text for v in wanted_items(attribute, SymbolRefAttr)) + "]"
 
     def expected(self, attribute: Attribute) -> str:
-        good = isinstance(attribute, ArrayAttr) and attribute.values and all(isinstance(v, SymbolRefAttr) for v in attribute.values)
+        good = isinstance(attribute, ArrayAttr) and set(map(type, attribute.values)) == {SymbolRefAttr}
         return "" if good else "an array of one or more symbols (@name)"
 
 

@@ -228,12 +228,13 @@ class _Envelope:
         found: list[Operation] = []
         missing: list[Diagnostic] = []
         copied = (Task.symbol, Task.kind_of_work, Task.phase, Task.after, Task.work, Task.matmul, Task.reads, Task.writes)
+        implements = self.target.implements
         for task in self.plan.tasks:
             kind = COMMAND_OF_KIND[task.kind]
             properties = task.attributes(*copied)
             properties["source"] = StringAttr(task.symbol)
             if kind in IMPLEMENTED:
-                reference = implementation(task, self.target.implements)
+                reference = implementation(task, implements)
                 if reference is None:
                     missing.extend(self._not_implemented(task))
                     continue

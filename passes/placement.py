@@ -9,11 +9,12 @@ figure 5).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.dist.placement import Group, Placement, groups_attribute
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, distinct, settings_of
 from bpir.dialects.model.factors import Factors
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Span
@@ -31,6 +32,7 @@ HEADS = 2
 """Where the heads are among the dimensions of a tensor of an operation that works head by head."""
 
 
+@cache
 def lone_symbol(dim: Expr) -> str | None:
     """The name of the symbol that the dimension is, or None for a number or a composite, which no placement can name."""
     return dim.text if dim.symbols == (dim.text,) else None
@@ -47,8 +49,9 @@ def shared_axes(blocks: Iterable[Operation], divided: Callable[[str], bool]) -> 
 
 def axes_in(block: Operation, axes: Iterable[str]) -> list[str]:
     """Those of the axes that a block has."""
-    own = {name for operation in block.body for value in operation.results for name in _names(_dims(value.type))}
-    own |= {name for operation in block.body for name in _own_axes(operation)}
+    kinds = distinct(block.body)
+    own = {name for operation in kinds for value in operation.results for name in _names(_dims(value.type))}
+    own |= {name for operation in kinds for name in _own_axes(operation)}
     return [axis for axis in axes if axis in own]
 
 
@@ -122,11 +125,12 @@ class _Placement:
         self.candidates: dict[str, None] = {}
         self.heads: set[str] = set()
         self.users: dict[str, list[_Sizes]] = {}  # the operations that have an axis
+        blocks = list(blocks)
         for block in blocks:
             self._boundary(block)
-            for operation in block.body:
-                if isinstance(operation.declaration, ModelOperation):
-                    self._operation(operation, operation.declaration)
+        for operation in distinct(operation for block in blocks for operation in block.body):
+            if isinstance(operation.declaration, ModelOperation):
+                self._operation(operation, operation.declaration)
 
     def axes(self) -> tuple[str, ...]:
         chosen: set[str] = set()

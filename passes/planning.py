@@ -13,7 +13,7 @@ from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import resources_of_work
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.expression import ZERO, Expr
-from bpir.ir.operation import Operation, Value
+from bpir.ir.operation import Block, Operation, Value
 from bpir.passes.plan_space import Space, symbols
 
 
@@ -29,6 +29,8 @@ class Planning:
         self.space = space
         self.first = first  # the place of the first task in the plan
         self.tasks = block.tasks
+        self.names: dict[Operation | Block | None, str] = {task.operation: space.full(block, task.label) for task in self.tasks}
+        self.weighted: set[dist.Task] = set()  # the tasks that have weights
         self.homes: dict[Value, str] = {}
         self.workspace = ""  # where values without a buffer of their own live
 
@@ -88,9 +90,13 @@ class Planning:
 
     def add_weights(self, task: dist.Task) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
+        size = weight_bytes(task)
+        if size is ZERO:
+            return
+        self.weighted.add(task)
         owner = self.space.owner(self.block, task)
-        if weight_bytes(task) is not ZERO and owner not in self.space.weights:
-            self.space.weights[owner] = self.add(f"{task.owner}.weights", "constant", "persistent", weight_bytes(task), task.label)
+        if owner not in self.space.weights:
+            self.space.weights[owner] = self.add(f"{task.owner}.weights", "constant", "persistent", size, task.label)
 
     def weights_of(self, task: dist.Task) -> str:
         """The buffer of the weights of a task, which has some."""
@@ -99,7 +105,7 @@ class Planning:
     def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         """The buffers that a task reads and writes."""
         reads = [self._home(v) for v in task.read]
-        if weight_bytes(task) is not ZERO:
+        if task in self.weighted:
             reads.append(self.weights_of(task))
         states = task.states if task.writes_state else ()  # where results are the states, their homes are the same
         return reads, [self._home(v) for v in (*task.operation.results, *states)]
@@ -110,7 +116,7 @@ class Planning:
     # --- tasks
 
     def _task(self, index: int, task: dist.Task) -> Operation:
-        name, rule = self.space.full(self.block, task.label), task.rule
+        name, rule, kind = self.names[task.operation], task.rule, task.kind_of_work
         buffers = self.space.buffers
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
         updated = [buffers[buffer] for buffer in writes if buffers[buffer].role in ("constant", "state")]
@@ -122,16 +128,18 @@ class Planning:
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "kind": StringAttr("collective" if isinstance(task, dist.Collective) else "compute"),
-            "operation": StringAttr(task.kind_of_work),
+            "operation": StringAttr(kind),
             "source": StringAttr(self.space.origin(self.block, task.label)),
             **task.attributes(dist.Task.phase, dist.Task.work),
             "resources": resources_of_work(task.work),
         }
-        after = dict.fromkeys([*(self.space.full(self.block, other.label) for other in task.needed), *readers])
-        requires = rule.capabilities if rule is not None else (task.kind_of_work,)
-        for key, names in (("after", after), ("reads", reads), ("writes", writes)):
-            if names:
-                properties[key] = symbols(names)
+        names = self.names
+        after = dict.fromkeys([names[value.owner] for value in task.operands if value.owner in names])
+        after.update(dict.fromkeys(readers))
+        requires = rule.capabilities if rule is not None else (kind,)
+        for key, listed in (("after", after), ("reads", reads), ("writes", writes)):
+            if listed:
+                properties[key] = symbols(listed)
         properties |= task.attributes(dist.Task.matmul)
         properties["requires"] = ArrayAttr(tuple(map(StringAttr, requires)))
         if rule is not None and rule.alternatives:
@@ -142,8 +150,9 @@ class Planning:
         """Tasks with the same dependencies (and at least one) can run at once: none of them needs another."""
         together: dict[tuple[str, ...], list[str]] = {}
         for task in plan.Task.each(tasks):
-            if task.after:  # sections run one after another
-                key = (part_of_phase(task.phase), *task.after) if self.space.sectioned else task.after
+            after = task.after
+            if after:  # sections run one after another
+                key = (part_of_phase(task.phase), *after) if self.space.sectioned else after
                 together.setdefault(key, []).append(task.symbol)
         groups = [names for names in together.values() if len(names) > 1]
         return [

@@ -12,7 +12,7 @@ from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.dialect import dialect_of, is_input
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.syntax import references, symbol_of
 from bpir.verifiers.capacity import verify_capacity
@@ -104,11 +104,10 @@ class _Structure:
                 cls = _SYMBOLS.get(name) if dialect == self.ir.level else None
                 what = cls.name if cls is not None else "command"
                 known = known_as[what]
-                once = set(used)
-                for symbol in used if not once <= known else ():
+                for symbol in used if not known.issuperset(used) else ():
                     if symbol not in known:
                         self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
-                if len(once) != len(used) and dialect == self.ir.level:
+                if len(used) > 1 and len(set(used)) != len(used) and dialect == self.ir.level:
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
 
     def _dialects(self, kind: str) -> tuple[set[str], set[str]]:
@@ -161,15 +160,25 @@ class _Structure:
         for region in self.ir.regions:
             held = [buffer for buffer in self.ir.buffers if buffer.region == region.symbol]
             before = len(self.findings.diagnostics)
-            for buffer in held:
-                self._aligned(buffer)
+            self._all_aligned(held)
             self._disjoint(held)
             if len(self.findings.diagnostics) == before:
                 verify_capacity(self.findings, "R5", region, held)
 
     @CONCRETE.rule("R3", "a buffer's offset is a multiple of its alignment")
-    def _aligned(self, buffer: Buffer) -> None:
-        alignment, offset = buffer.alignment, buffer.offset
+    def _all_aligned(self, held: Sequence[Buffer]) -> None:
+        """The sum of two multiples is one: of buffers with the same alignment only the distances are judged, and each of them once."""
+        known: dict[tuple[Expr, int], bool] = {}
+        before, good, last = ZERO, True, 0
+        for buffer in held:
+            alignment, offset = buffer.alignment, buffer.offset
+            step = (offset - before, alignment)
+            if step not in known:
+                known[step] = self.facts.divides(constant(alignment), step[0]).proved
+            good = (good and alignment == last and known[step]) or self._aligned(buffer, alignment, offset)
+            before, last = offset, alignment
+
+    def _aligned(self, buffer: Buffer, alignment: int, offset: Expr) -> bool:
         verdict = self.facts.divides(constant(alignment), offset)
         if not verdict.proved:
             how = "is not" if verdict.refuted else "can't be decided to be"
@@ -180,6 +189,7 @@ class _Structure:
                 note(verdict.text),
                 undecided=not verdict.refuted,
             )
+        return verdict.proved
 
     @CONCRETE.rule("R4", "buffers of a region stand in the order of their offsets and do not overlap")
     def _disjoint(self, held: Sequence[Buffer]) -> None:
@@ -198,9 +208,11 @@ class _Structure:
             before = held[index - 1]
             begin, bytes_before = before.offset, taken(before.size, before.times, before.alignment)
             pair = (offset - begin, bytes_before)
+            if pair in apart:
+                continue
             end = begin + bytes_before
             aligned = buffer.alignment
-            if pair not in apart and not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
+            if not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
                 where = note(f"@{before.symbol} ends at {end.text}", before.span)
                 self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, end, where)
             if len(self.findings.diagnostics) == known:

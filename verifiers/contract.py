@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import Buffer, Section, Task
@@ -76,14 +77,22 @@ def plan_fingerprint_of(operations: Iterable[Operation]) -> str:
     return _digest("\n".join(sorted(texts)))
 
 
+@lru_cache(maxsize=1024)
+def _told(properties: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of an operation's properties that its fingerprint covers, by name."""
+    return tuple(sorted(set(properties).difference(_LEFT_OUT)))
+
+
 def _text(operation: Operation) -> str:
     """An operation as a fingerprint has it: texts with their lengths, lists sorted where their order says nothing, no expressions."""
     lines = [operation.name]
-    for name, value in sorted(operation.properties.items()):
-        if name in _LEFT_OUT or isinstance(value, Symbolic):
-            continue
+    said = operation.properties
+    for name in _told(tuple(said)):
+        value = said[name]
         if isinstance(value, StringAttr):
             lines.append(f"{name} {len(value.value)} {value.value}")
+        elif isinstance(value, Symbolic):
+            continue
         elif isinstance(value, ArrayAttr):
             listed = references(value) or tuple(v.text for v in value.values)
             lines.append(f"{name} {listed if len(listed) < 2 or name in _IN_ORDER else tuple(sorted(listed))}")

@@ -46,8 +46,13 @@ def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
 
 @DIST.rule("R2", "each axis of a value is on the block's mesh")
 def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
+    right: set[TensorType] = set()
     for operation, type in _tensors(block):
+        if type in right:
+            continue
         axes = [axis for names in type.axes for axis in names]
+        if all(axis in mesh for axis in (*axes, *type.unreduced)):
+            right.add(type)
         for axis in dict.fromkeys((*axes, *type.unreduced)):
             if axis not in mesh:
                 yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
@@ -63,10 +68,14 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
     used = {group.mesh_axis for group in placement.groups}
     names = {size.text: axis for axis, size in placement.resized.items()}
     of_experts = {axis for axis, group in groups.items() if group.mesh_axis == EXPERT}
+    right: set[TensorType] = set()  # thousands of values are of a few types
     for operation, type in _tensors(block):
+        if type in right:
+            continue
         task = Task.of(operation)
         if task is not None and task.phase == "gradient_reduction":
             continue
+        right.add(type)
         for place, (dim, on) in enumerate(zip(type.dims, type.axes, strict=True)):
             axis, axes = names.get(dim.text, dim.text), tuple(mesh_axis for mesh_axis in on if mesh_axis in used)
             if of_experts and ((place == TOKEN_RANK and axes == (EXPERT,)) or (axis in of_experts and not axes)):
@@ -76,6 +85,7 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
                 continue  # a number or a composite: a placement can't name it
             wanted = () if group is None else (group.mesh_axis,)
             if axes != wanted and not (group is not None and group.between and not axes):
+                right.discard(type)
                 where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
                 yield error(f"the axis {axis} lies {where}, the placement says; found {type.text} [dist.R4]", operation.span)
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from bpir.dialects.dist.placement import Placement
 from bpir.dialects.levels import DistributedTaskIR
+from bpir.dialects.model.base import distinct
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr, ceildiv, symbol
@@ -61,7 +62,7 @@ def verify_placement(
         findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
         return None
     returned = {name for block in blocks for name in returned_axes(block)}
-    known = {name for block in blocks for operation in block.body for name in axes_of(operation)}
+    known = {name for block in blocks for operation in distinct(block.body) for name in axes_of(operation)}
     strange = [name for name in (*placed.axes, *placed.between) if name not in known]
     if strange:
         findings.refuse(rule, where, f"the placement names axes that no operation of the model has: {', '.join(strange)}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work
+from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr
-from bpir.ir.operation import Value
+from bpir.ir.operation import Block, Operation, Value
 from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.plan_sections import Lineage
 from bpir.verifiers.rulebooks import PLANNING
@@ -19,6 +21,10 @@ from bpir.verifiers.workspace import alive
 
 ALIGNMENT = 256
 """Bytes: the alignment that every allocator of accelerator memory gives (CUDA C++ Programming Guide, device memory accesses)."""
+
+_KIND = tuple(part.name for part in (Task.kind, Task.kind_of_work, Task.phase, Task.requires, Task.alternatives, Task.matmul))
+_KIND_OF_SOURCE = tuple(part.name for part in (dist.Compute.kind, dist.Task.phase, dist.Task.matmul))
+"""What a task of a plan says of what it does and needs, and what its source says."""
 
 REPEATED = ("constant", "state", "optimizer")
 """The roles of buffers that each run of a block has for itself."""
@@ -55,6 +61,9 @@ class BlockCheck:
         self.held: dict[tuple[str, str], list[Buffer]] = {}  # the buffers by role and source
         for buffer in buffers:
             self.held.setdefault((buffer.role, buffer.source), []).append(buffer)
+        self.runs = lineage.runs(block)
+        self.said: set[tuple[object, ...]] = set()  # what tasks say of what they do, and may: thousands say the same
+        self.sizes: dict[Attribute, Expr] = {}
         self.homes: dict[Value, str] = {}
         self.weights: dict[dist.Task, str] = {}
         self._readers: dict[str, list[dist.Task]] = {}
@@ -80,6 +89,13 @@ class BlockCheck:
         """What the plan says of where something of this block comes from."""
         return self.lineage.origin(self.block, name)
 
+    def bytes(self, type: Attribute) -> Expr:
+        """The bytes of one rank's part of a value of a type."""
+        found = self.sizes.get(type)
+        if found is None:
+            found = self.sizes[type] = local_bytes([type], self.mesh)
+        return found
+
     # --- buffers
 
     @PLANNING.rule("R9", "every obligation has its buffer, and it is large enough")
@@ -104,7 +120,7 @@ class BlockCheck:
             own = self.matched(given, self.held.get(("output", self.origin(task.label)), []))
             states = written_states(task)
             for value in operation.results:
-                bound = local_bytes([value.type], self.mesh)
+                bound = self.bytes(value.type)
                 if value in returned and states:
                     self.findings.refuse("R9", task, "what is written to a state can't be returned: it has its place in the state")
                 if value in returned and not states:
@@ -141,7 +157,7 @@ class BlockCheck:
         inputs = self.matched(arguments, self.held.get(("input", self.origin()), []))
         others = [] if self.lineage.several else [b for b in self.buffers if b.role == "input"]
         for index, argument in enumerate(arguments):
-            bound = local_bytes([argument.type], self.mesh)
+            bound = self.bytes(argument.type)
             chosen = inputs[argument] or others[index : index + 1]
             self.homes[argument] = self.buffer(chosen, f"argument {index}", bound, "device_local", self.origin())
 
@@ -169,7 +185,7 @@ class BlockCheck:
         return set(buffer.consumers) == self._reading.get(value, set())
 
     def _same_readers_and_size(self, value: Value, buffer: Buffer) -> bool:
-        return buffer.size is local_bytes([value.type], self.mesh) and self._same_readers(value, buffer)
+        return buffer.size is self.bytes(value.type) and self._same_readers(value, buffer)
 
     def of(self, task: dist.Task | dist.State, role: str, storage: str, bound: Expr) -> str:
         name = self.origin(task.label)
@@ -196,7 +212,7 @@ class BlockCheck:
             self.findings.refuse("R15", buffer, message)
         if buffer.storage != storage:
             self.findings.refuse("R12", buffer, f"@{name} ({what}) must be {storage}, not {buffer.storage}")
-        runs = self.lineage.runs(self.block) if buffer.role in REPEATED or self._kept(buffer) else ONE
+        runs = self.runs if self.runs is ONE or buffer.role in REPEATED or self._kept(buffer) else ONE
         self.findings.equal("R18", buffer, f"how often @{name} ({what}) is there", buffer.times, runs)
         return name
 
@@ -216,12 +232,12 @@ class BlockCheck:
         self.findings.components("R3", plan, "work", f"of @{name}", plan.work, task.work)
         self.findings.components("R5", plan, "resource", f"of @{name}", plan.resources, resources_of_work(task.work))
         self._kind(task, plan)
-        after = {self.origin(other.label) for other in task.needed}
+        symbols = self._symbols
+        after = {symbols[value.owner] for value in task.operands if value.owner in symbols}
         reads, writes = self.uses(task)
-        readers = [reader for buffer in writes for reader in self.readers().get(buffer, ())]
-        after |= {self.origin(reader.label) for reader in readers if reader is not task}
-        after |= {self.origin(reader.label) for reader in self._readers_of_state(task)}
-        self.after[name] = {self.planned[a].symbol for a in after if a in self.planned}
+        readers = [reader for buffer in writes for reader in self.readers().get(buffer, ()) if reader is not task]
+        readers += self._readers_of_state(task)
+        self.after[name] = after.union(symbols[reader.operation] for reader in readers if reader.operation in symbols)
         if "" not in reads | writes:
             self._same("R10", plan, "reads", plan.reads, reads)
             self._same("R10", plan, "writes", plan.writes, writes)
@@ -236,6 +252,12 @@ class BlockCheck:
         said = {name: plan.after for name, plan in plans.items()}
         for name in disagreeing(said, self.after):
             self._same("R8", plans[name], "is after", said[name], self.after[name])
+
+    @cached_property
+    def _symbols(self) -> dict[Operation | Block | None, str]:
+        """What the plan calls each task of the block."""
+        found = ((task, self.planned.get(self.origin(task.label))) for task in self.block.tasks)
+        return {task.operation: plan.symbol for task, plan in found if plan is not None}
 
     def _readers_of_state(self, task: dist.Task) -> list[dist.Task]:
         """The tasks that read a state before this one writes to it; what reads it as it was, but later, is refused."""
@@ -277,6 +299,16 @@ class BlockCheck:
     @PLANNING.rule("R6", "kind, operation and phase")
     @PLANNING.rule("R7", "capabilities, alternatives in their order of preference, and matrix products")
     def _kind(self, task: dist.Task, plan: Task) -> None:
+        ours, theirs = plan.operation.properties, task.operation.properties
+        said = (task.name, *map(theirs.get, _KIND_OF_SOURCE), *map(ours.get, _KIND))
+        if said in self.said and not self.findings.listening:
+            return
+        known = len(self.findings.diagnostics)
+        self._judge_kind(task, plan)
+        if len(self.findings.diagnostics) == known:
+            self.said.add(said)
+
+    def _judge_kind(self, task: dist.Task, plan: Task) -> None:
         for field, found, expected in (
             (Task.kind, plan.kind, "collective" if isinstance(task, dist.Collective) else "compute"),
             (Task.kind_of_work, plan.kind_of_work, task.kind_of_work),

@@ -7,7 +7,7 @@ from bpir.dialects.plan import Buffer
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Value
 from bpir.verifiers.plan_block import BlockCheck
-from bpir.verifiers.sizes import local_bytes, weight_bytes
+from bpir.verifiers.sizes import weight_bytes
 
 
 class TrainingCheck(BlockCheck):
@@ -18,27 +18,31 @@ class TrainingCheck(BlockCheck):
         self.arguments()
         returned = set(self.block.returned)
         for task in self.block.tasks:
-            if weight_bytes(task) is not ZERO:
+            own = weight_bytes(task)
+            if own is not ZERO:
                 owner = self.lineage.owner(self.block, task)
                 if owner not in self.owned:
-                    self.owned[owner] = self.of(task, "constant", "persistent", weight_bytes(task))
+                    self.owned[owner] = self.of(task, "constant", "persistent", own)
                 self.weights[task] = self.owned[owner]
             role = "gradient" if "gradient" in task.phase else "activation"
             results = task.operation.results
+            label = task.label
+            origin = self.origin(label)
             chosen: dict[Value, list[Buffer]] = {}
             for kind in ("output", role):
                 given = [value for value in results if (value in returned) == (kind == "output")]
-                chosen.update(self.matched(given, self.held.get((kind, self.origin(task.label)), [])))
+                if given:
+                    chosen.update(self.matched(given, self.held.get((kind, origin), [])))
             for value in results:
-                bound = local_bytes([value.type], self.mesh)
-                what = f"result {value.index} of '{task.label}'"
-                self.homes[value] = self.buffer(chosen[value], what, bound, "device_local", self.origin(task.label))
+                what = f"result {value.index} of '{label}'"
+                self.homes[value] = self.buffer(chosen[value], what, self.bytes(value.type), "device_local", origin)
         for memory in self.block.memory:
-            if memory.facts.optimizer is not ZERO:
+            size = memory.facts.optimizer
+            if size is not ZERO:
                 name = f"{memory.layer}.optimizer"
                 origin = self.origin(name)
                 found = self.held.get(("optimizer", origin), [])
-                self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", memory.facts.optimizer, "persistent", origin)
+                self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", size, "persistent", origin)
 
     def uses(self, task: Task) -> tuple[set[str], set[str]]:
         reads, writes = super().uses(task)

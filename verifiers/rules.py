@@ -44,6 +44,7 @@ class Findings:
         unstated: of the violations those that are no claim about expressions, with their rules.
         overridden: the fields of bindings under which the target was made, and which the source does not say: `context = 7`.
         natural: what was decided of work, whether it is whole and whether it is not negative: layers repeat.
+        sound: the work of which all of that is proved.
     """
 
     def __init__(self, prefix: str, facts: Facts, claims: list[Claim] | None = None) -> None:
@@ -52,6 +53,7 @@ class Findings:
         self.unstated: list[tuple[str, Diagnostic]] = []
         self.overridden: list[str] = []
         self.natural: dict[Expr, tuple[Verdict, Verdict]] = {}
+        self.sound: set[Work] = set()
 
     @property
     def listening(self) -> bool:
@@ -82,6 +84,8 @@ class Findings:
 
     def large_enough(self, rule: str, operation: Place, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
         """Refuse a size that is not proved to be at least what is needed: that, or a whole number of bytes."""
+        if size is needed and self.claims is None:
+            return
         self.at_least(rule, operation, what, size, needed, *notes)
         if size is needed or self.facts.equal(size, needed).proved:
             return
@@ -91,6 +95,14 @@ class Findings:
 
     def whole(self, rule: str, operation: Place, task: str, work: Work) -> None:
         """Refuse work of which a component is not proved to be a whole number, and not negative, for every admissible binding."""
+        if work in self.sound:
+            return
+        known = len(self.diagnostics)
+        self._whole(rule, operation, task, work)
+        if len(self.diagnostics) == known and self.claims is None:
+            self.sound.add(work)
+
+    def _whole(self, rule: str, operation: Place, task: str, work: Work) -> None:
         for name, value in work.items():
             verdicts = self.natural.get(value)
             if verdicts is None:

@@ -30,12 +30,14 @@ class Layout:
         self._placed = placed
         self._parallel = parallel
         self._named: dict[Value, Value] = {}
+        self._types: dict[Value, TensorType] = {}
         ours, theirs = (block.regions[0].blocks[0] for block in (sized, named))
         self._named.update(zip(ours.arguments, theirs.arguments, strict=True))
         self._entering: set[tuple[Operation, int]] = set()
         self._factors: set[tuple[Operation, int]] = set()  # operands that partial sums may be multiplied by
         self.axes: list[str] = []  # those of the placement that the block has
         found: dict[str, None] = {}
+        everywhere = Placed(placed.axes)
         for operation, twin in zip(ours.operations, theirs.operations, strict=True):
             self._named.update(zip(operation.results, twin.results, strict=True))
             dims = [dim for v in twin.results if isinstance(v.type, TensorType) for dim in v.type.dims]
@@ -44,14 +46,14 @@ class Layout:
             names = [name for name in map(symbol_name, dims) if name]
             found.update(dict.fromkeys(name for name in names if name in placed.axes))
             if isinstance(twin.declaration, ModelOperation):
-                typing = typing_of(twin, Placed(placed.axes))
+                typing = typing_of(twin, everywhere)
                 operands = [(i, twin.operands[i].type) for i in twin.declaration.with_gradient(twin)]
                 types = [(i, type) for i, type in operands if isinstance(type, TensorType)]
                 self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
                 self._factors.update((operation, index) for index in twin.declaration.factors_of_sums)
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
-        self._sums = PartialSums(named, Placed(placed.axes), lambda _: False)
+        self._sums = PartialSums(named, everywhere, lambda _: False)
 
     def size(self, axis: str) -> Expr:
         """The size of a placed axis on the ranks."""
@@ -59,6 +61,12 @@ class Layout:
 
     def type(self, value: Value) -> TensorType:
         """The type of the image of a value, complete: inside a region sharded at its axis, outside at the tokens or whole."""
+        found = self._types.get(value)
+        if found is None:
+            found = self._types[value] = self._type(value)
+        return found
+
+    def _type(self, value: Value) -> TensorType:
         type = value.type
         assert isinstance(type, TensorType)
         if not self._parallel:

@@ -29,6 +29,7 @@ class Weights:
     def __init__(self, trace: BlockTrace) -> None:
         self.trace = trace
         self.findings = trace.findings
+        self._formed: dict[dist.Task, bool] = {}  # whether a forward task has the form of its operation
 
     @cached_property
     def _tied(self) -> dict[str, list[Operation]]:
@@ -114,7 +115,11 @@ class Weights:
         rule = operation.declaration
         task = self.trace.tasks.get((layer_of(operation), "forward"))
         assert isinstance(rule, ModelOperation)
-        return task if task is not None and self.trace.view(task, operation, rule) is not None else None
+        if task is None:
+            return None
+        if task not in self._formed:
+            self._formed[task] = self.trace.view(task, operation, rule) is not None
+        return task if self._formed[task] else None
 
     @TRAINING.rule("R9", "every weight has its gradient and its optimizer task")
     def _reads_gradients(self, task: dist.Task, operation: Operation, places: Iterable[int], who: str) -> None:

@@ -12,14 +12,19 @@ and the sums of gradients; nothing here knows them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import ModelOperation, layer_of, settings_of
+from bpir.dialects.model.base import ModelOperation, distinct, layer_of, settings_of
 from bpir.dialects.model.factors import Factors, Tensor
+from bpir.ir.attributes import Type
 from bpir.ir.expression import ONE, Expr
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, types_of
 from bpir.ir.records import Record
+
+_REMEMBERED = 4096
+"""Typings that are kept: of the operations of a model under the placements that are tried."""
 
 
 class Untypable(Exception):
@@ -43,27 +48,33 @@ class Placed(metaclass=Record):
     batches: tuple[str, ...] = ()
 
 
+@cache
 def symbol_name(dim: Expr) -> str | None:
     """The name of the symbol that a dimension is; None for a number or a composite, which no placement can name."""
     return dim.text if dim.symbols == (dim.text,) else None
 
 
-Sizes = dict[str, list[Expr]]
+Sizes = Mapping[str, Sequence[Expr]]
 """The dimensions of each factor in a model: several where one factor has them, as the query heads and the KV heads that share it."""
 
 
 def sizes_of(factors: Factors, operation: Operation) -> Sizes:
     """The dimensions of each factor of an operation of a model."""
-    found: Sizes = {}
-    tensors = zip((*factors.operands, *factors.results), (*operation.operands, *operation.results), strict=True)
-    for tensor, value in tensors:
-        for factor, dim in zip(tensor, value.type.dims if isinstance(value.type, TensorType) else (), strict=False):
+    rule = operation.declaration
+    own = rule.own_dims(settings_of(operation)) if isinstance(rule, ModelOperation) else {}
+    return _sizes(factors, types_of((*operation.operands, *operation.results)), tuple(own.items()))
+
+
+@cache
+def _sizes(factors: Factors, types: tuple[Type, ...], own: tuple[tuple[str, Expr], ...]) -> Sizes:
+    """The dimensions of each factor, from the types of operands and results; layers repeat."""
+    found: dict[str, list[Expr]] = {}
+    for tensor, type in zip((*factors.operands, *factors.results), types, strict=True):
+        for factor, dim in zip(tensor, type.dims if isinstance(type, TensorType) else (), strict=False):
             dims = found.setdefault(factor, [])
             if dim not in dims:
                 dims.append(dim)
-    rule = operation.declaration
-    if isinstance(rule, ModelOperation):
-        found.update((factor, [dim]) for factor, dim in rule.own_dims(settings_of(operation)).items())
+    found.update((factor, [dim]) for factor, dim in own)
     return found
 
 
@@ -130,13 +141,32 @@ def typing_of(operation: Operation, placed: Placed) -> Typing:
     rule = operation.declaration
     assert isinstance(rule, ModelOperation)
     factors = rule.factors(operation)
-    sizes = sizes_of(factors, operation)
-    among = [factors.involved(index) for index in range(len(factors.results))]
+    own = rule.own_dims(settings_of(operation))
+    types = types_of((*operation.operands, *operation.results))
     whole = factors.whole | {rule.expert_factor}  # experts lie on an axis of their own
-    splits = [_split(whole, sizes, own, placed.axes) for own in among]
+    return _typing(factors, whole, types, tuple(own.items()), tuple(placed.axes.items()), tuple(placed.between.items()))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _typing(
+    factors: Factors,
+    whole: frozenset[str],
+    types: tuple[Type, ...],
+    own: tuple[tuple[str, Expr], ...],
+    axes: tuple[tuple[str, str], ...],
+    between: tuple[tuple[str, str], ...],
+) -> Typing:
+    """The typing of all operations that are alike, under one placement.
+
+    Raises:
+        Untypable: see `typing_of`.
+    """
+    sizes, everywhere = _sizes(factors, types, own), dict(axes)
+    among = [factors.involved(index) for index in range(len(factors.results))]
+    splits = [_split(whole, sizes, involved, everywhere) for involved in among]
     for lane in factors.lanes:
         taken = {mesh_axis for index in lane.results for mesh_axis in splits[index]}
-        free = {name: mesh_axis for name, mesh_axis in placed.between.items() if mesh_axis not in taken}
+        free = {name: mesh_axis for name, mesh_axis in between if mesh_axis not in taken}
         for index in lane.results:
             splits[index].update(_split(whole, sizes, among[index], free))
     return Typing(factors, tuple(splits))
@@ -176,7 +206,7 @@ def wrong_placement(block: Operation, placed: Placed) -> str:
     for dim in _boundary(block):
         if symbol_name(dim) in placed.axes:
             return f"the axis {dim.text} is on the boundary of the block, where it lies whole"
-    return next(filter(None, (_untypable(operation, placed) for operation in block.body)), "")
+    return next(filter(None, (_untypable(operation, placed) for operation in distinct(block.body))), "")
 
 
 def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str) -> list[str]:
@@ -193,10 +223,10 @@ def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str)
 
 
 def _users(blocks: Sequence[Operation]) -> tuple[dict[str, list[Operation]], list[str]]:
-    """The operations that have each axis, and the axes that weights have."""
+    """The operations that have each axis, of those that are alike the first, and the axes that weights have."""
     users: dict[str, list[Operation]] = {}
     weights: dict[str, None] = {}
-    for operation in (operation for block in blocks for operation in block.body):
+    for operation in distinct(operation for block in blocks for operation in block.body):
         for name, of_weight in axes_of(operation).items():
             users.setdefault(name, []).append(operation)
             if of_weight:
@@ -235,7 +265,7 @@ def largest_placement(blocks: Sequence[Operation]) -> list[str]:
 def table_axes(blocks: Iterable[Operation]) -> set[str]:
     """The axes that only a weight has, which may be padded: what is not looked up is in no result."""
     found: set[str] = set()
-    for operation in (operation for block in blocks for operation in block.body):
+    for operation in distinct(operation for block in blocks for operation in block.body):
         rule = operation.declaration
         if isinstance(rule, ModelOperation):
             sizes = rule.own_dims(settings_of(operation))
@@ -247,7 +277,7 @@ def table_axes(blocks: Iterable[Operation]) -> set[str]:
 def copied_axes(blocks: Iterable[Operation]) -> set[str]:
     """The axes of heads that serve several heads each: a rank may hold a copy of one."""
     found: set[str] = set()
-    for operation in (operation for block in blocks for operation in block.body):
+    for operation in distinct(operation for block in blocks for operation in block.body):
         rule = operation.declaration
         if isinstance(rule, ModelOperation):
             for tensor, value in zip(rule.factors(operation).operands, operation.operands, strict=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import Buffer, Section, Task
@@ -72,7 +73,8 @@ def implementation(task: Task, implements: Mapping[str, str]) -> str | None:
     """The implementation of a task: that of its operation, of the first of its alternatives, or of its only capability; None if there
     is none.
     """
-    return next((implements[key] for key in implementation_keys(task) if key in implements), None)
+    own = implements.get(task.kind_of_work)  # nearly always: the other keys come after it
+    return own if own is not None else next((implements[key] for key in implementation_keys(task) if key in implements), None)
 
 
 def implementation_keys(task: Task) -> list[str]:
@@ -100,15 +102,20 @@ _SAID_ELSEWHERE = frozenset(part.name for part in (Buffer.live, Buffer.producers
 _ORDERED = frozenset((Task.ranks.name, Task.alternatives.name))  # lists in which the order says something
 
 
+@cache
+def _in_order(names: tuple[str, ...]) -> list[str]:
+    """The properties that are told, sorted: thousands of operations have the same ones."""
+    return sorted(name for name in names if name not in _SAID_ELSEWHERE)
+
+
 def _structure(operation: str, properties: Mapping[str, Attribute]) -> str:
     """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
 
     Who writes and reads a buffer, the tasks say.
     """
     said = [operation]
-    for name, attribute in sorted(properties.items()):
-        if name in _SAID_ELSEWHERE:
-            continue
+    for name in _in_order(tuple(properties)):
+        attribute = properties[name]
         kind = attribute.__class__
         if kind is StringAttr:
             text = attribute.value  # type: ignore[attr-defined]

@@ -142,9 +142,13 @@ class ModelOperation(OperationDeclaration):
         Raises:
             DiagnosticError: its operands or results don't fit its equation.
         """
+        shape = shape_of(operation)
+        known = _FACTORS.get(shape)
+        if known is not None:
+            return known
         found = self.equation(frozenset(operation.properties))
         try:
-            return found.factors(_ranks(operation.operands), _ranks(operation.results))
+            return _FACTORS.setdefault(shape, found.factors(_ranks(operation.operands), _ranks(operation.results)))
         except ValueError as wrong:
             help = note(f"the equation is {self.tensors}")
             raise fail(f"'{self.name}' does not fit its equation: {wrong}", operation.span, help) from None
@@ -185,9 +189,13 @@ class ModelOperation(OperationDeclaration):
 
     def contracted(self, operation: Operation, result: int) -> tuple[Expr, ...]:
         """The dimensions of operands, and of weights alone, that are summed over for a result: sharded, the result is a partial sum."""
+        shape = (shape_of(operation), result)
+        known = _CONTRACTED.get(shape)
+        if known is not None:
+            return known
         factors = self.factors(operation)
         summed = factors.contracted(result)
-        return (
+        found = (
             *(
                 dim
                 for tensor, value in zip(factors.operands, operation.operands, strict=True)
@@ -197,6 +205,7 @@ class ModelOperation(OperationDeclaration):
             ),
             *(dim for factor, dim in self.own_dims(settings_of(operation)).items() if factor in summed),
         )
+        return _CONTRACTED.setdefault(shape, found)
 
     def with_gradient(self, operation: Operation) -> list[int]:
         """The operands of an operation that have a gradient."""
@@ -357,13 +366,37 @@ STORED = Clause("stored", (ModelOperation.stored,), line=False)
 """`stored mxfp4`: how the matrices of an operation are stored."""
 
 
+Shape = tuple[Any, ...]
+"""An operation of a model without its names: its declaration, what it says, and the types of what it reads and gives."""
+
+_FACTORS: dict[Shape, Factors] = {}
+_CONTRACTED: dict[Shape, tuple[Expr, ...]] = {}
+
+
+def shape_of(operation: Operation) -> Shape:
+    """What an operation is apart from its names: equal for all layers that repeat, which are judged once."""
+    types = [value.type for value in operation.operands]
+    count = len(types)
+    types += [value.type for value in operation.results]
+    return operation.declaration, settings_of(operation), count, tuple(types)
+
+
+def distinct(operations: Iterable[Operation]) -> list[Operation]:
+    """The first operation of each shape, in order."""
+    found: dict[Shape, Operation] = {}
+    for operation in operations:
+        found.setdefault(shape_of(operation), operation)
+    return list(found.values())
+
+
 def _ranks(values: Iterable[Value]) -> tuple[int, ...]:
     return tuple(len(value.type.dims) if isinstance(value.type, TensorType) else 0 for value in values)
 
 
 def layer_of(operation: Operation) -> str:
     """The layer name that the file gave; empty for operations without one."""
-    return ModelOperation(operation).layer
+    attribute = operation.properties.get(ModelOperation.layer.name)
+    return attribute.value if isinstance(attribute, StringAttr) else ""
 
 
 def tied_to(operation: Operation) -> str:
@@ -385,7 +418,7 @@ def origin_of(operation: Operation) -> str:
 
 def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:
     """What a model operation says besides its operands and its layer: `bias`, `features`, `context`."""
-    return tuple(item for item in operation.properties.items() if item[0] != "layer")
+    return tuple([item for item in operation.properties.items() if item[0] != "layer"])
 
 
 def part_of(
@@ -406,6 +439,21 @@ def part_of(
         mesh: with it, one rank's part of each tensor; without it the whole tensors with their shards.
         sizes: what stands for the symbols in the settings.
     """
+    used, on = tuple(first_use), None if mesh is None else tuple(mesh.items())
+    return _part_of(rule, settings, tuple(operands), tuple(results), used, on, tuple(sizes.items()) if sizes else ())
+
+
+@cache
+def _part_of(
+    rule: ModelOperation | None,
+    settings: tuple[tuple[str, Attribute], ...],
+    operands: tuple[TensorType, ...],
+    results: tuple[TensorType, ...],
+    first_use: tuple[bool, ...],
+    on: tuple[tuple[str, Expr], ...] | None,
+    numbers: tuple[tuple[str, Expr], ...],
+) -> Local:
+    mesh, sizes = None if on is None else dict(on), dict(numbers)
     sums = results[0].unreduced if results else ()
     known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
     alone = tuple(axis for axis in sums if axis not in known)
@@ -415,7 +463,7 @@ def part_of(
         shared = operands[0].axes[TOKEN_RANK] if rule is not None and factor == rule.expert_factor else alone
         own.append((factor, size, shared) if mesh is None else (factor, size / product(mesh[axis] for axis in shared), ()))
     local = [type if mesh is None else type.local(mesh) for type in (*operands, *results)]
-    return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), tuple(first_use), tuple(own))
+    return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), first_use, tuple(own))
 
 
 def group_of(layer: str) -> str:
