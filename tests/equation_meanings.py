@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import raw
-from corruption_cases import MIXTURE
 from raw import expr_of, number_of, symbol_of, text_of
 from support import example_text, read, replaced, run
 from support_training import Step
@@ -654,10 +653,26 @@ for _name in ("dist.all_reduce", "dist.all_gather", "dist.reduce_scatter"):
     MEANINGS[_name] = cache(lambda name=_name: collective(name))
 
 
+SHARED_EXPERTS = """
+module {
+  bp.symbols B, S, H, E, k, ep where E > k, ep | E, ep | B
+  bind.workload @decode inference {phase = decode, context = S}
+  bind.strategy @ep {tensor = 1, expert = ep}
+  model.block @moe(%x: !bp.tensor<B x S x H, bf16>) {
+    %route = model.router "moe.router" %x top k of E
+    %rows = model.dispatch "moe.dispatch" %x, %route
+    %w = model.experts "moe.up" %rows of E : [H]
+    %y = model.combine "moe.combine" %w, %route
+    model.return %y
+  }
+}
+"""
+
+
 @meaning("dist.all_to_all")
 def _() -> list[Meaning]:
     """Both ways of the rows of B tokens, k rows of H elements each."""
-    source = read(MIXTURE)
+    source = read(SHARED_EXPERTS)
     (block,) = (o for o in top_level(run(source, "distribute-inference")) if o.name == "dist.block")
     found = [work(o) for o in block.body if o.name == "dist.all_to_all"]
     assert len(found) == 2

@@ -95,9 +95,9 @@ class RouterChoice(ModelOperation):
     - E3: $\mathrm{ops}_{dX} = 4mk - m$, $\mathrm{ops}_{dX} = 12mk - 2m$ with sigmoid
     - E4: $\mathrm{read}_{dX} = 4mE + 8mk$, $\mathrm{write}_{dX} = 4mE$
 
-    Source: Shazeer et al. 2017, section 2.1; DeepSeek-AI 2024, equations 13 to 15 (sigmoid). Gradients of our own: the weights, divided by
-    their sum, are a softmax of the chosen scores, $r(dr - \sum r\,dr)$; with sigmoid, of weights $w$ of the sum $W$, that divided by $W$
-    times $w(1-w)$.
+    Source: Shazeer et al. 2017, section 2.1; DeepSeek-AI 2024, equations 13 to 15 (sigmoid). Of our own, the gradient: weights of softmax
+    that are divided by their sum are the softmax of the chosen scores, with the gradient of a softmax; with sigmoid that is divided by the
+    sum, and multiplied by the slope of each sigmoid.
     """
 
     name = "model.router_choice"
