@@ -158,7 +158,12 @@ def test_every_formula_can_be_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "least", "last"), [("tutorial.md", 11, ("concrete.bpir", "concrete.")), ("reports.md", 5, ("plan.bpir", "plan."))]
+    ("page", "least", "last"),
+    [
+        ("tutorial.md", 11, ("concrete.bpir", "concrete.")),
+        ("reports.md", 5, ("plan.bpir", "plan.")),
+        ("mistakes.md", 10, ("changed.bpir", "8*B*F")),
+    ],
 )
 def test_the_commands_of_a_page(page: str, least: int, last: tuple[str, str], tmp_path: Path) -> None:
     """The files are written as they stand in the text, and each command prints what is shown."""
