@@ -94,6 +94,14 @@ def read_json(source: Source) -> Node:
     return node
 
 
+def _no_value(word: str, more: bool) -> str:
+    """The message for a word that is no value; `more` says that the text goes on there."""
+    near = next((w for w in _WORDS if w.lower() in (word.lower(), {"none": "null"}.get(word.lower()))), "")
+    hint = f"; did you mean '{near}'?" if near and word else ""
+    found = f", found '{word[:40]}'" if word else "" if more else ", found the end of the file"
+    return f"expected a value{found}{hint}"
+
+
 class _Reader:
     """Reads values from a text; each method takes an offset and gives what it read with the offset after it."""
 
@@ -189,10 +197,7 @@ class _Reader:
             return Node(_WORDS[word], place), end
         number = _NUMBER.match(self.text, at)
         if number is None or not number[0]:
-            near = next((w for w in _WORDS if w.lower() in (word.lower(), {"none": "null"}.get(word.lower()))), "")
-            hint = f"; did you mean '{near}'?" if near and word else ""
-            found = f", found '{word[:40]}'" if word else "" if at < len(self.text) else ", found the end of the file"
-            raise self.fail(f"expected a value{found}{hint}", at, end)
+            raise self.fail(_no_value(word, at < len(self.text)), at, end)
         if number.end() < end and word[number.end() - at] not in "+-":
             raise self.fail(f"'{word[:40]}' is no number", at, end)
         end, place = number.end(), self.span(at, number.end())

@@ -8,6 +8,7 @@ import attrs
 
 from bpir.importer.decoder import Layer
 from bpir.importer.fields import KINDS, MAXIMUM_LAYERS, Field, Rule, Values
+from bpir.importer.json_text import Node
 from bpir.importer.reading import Reading
 
 KINDS_OF_LAYERS = {"full_attention": False, "sliding_attention": True}
@@ -116,14 +117,11 @@ def attention_types(field: str) -> Rule:
         if member is not None:
             words = []
             for item in member.node.value if isinstance(member.node.value, list) else []:
-                pair = item.value if isinstance(item.value, list) else []
-                pattern = pair[0].value if len(pair) == 2 else None
-                count = KINDS["size"].meaning(pair[1].value) if len(pair) == 2 else None
-                kinds = [node.value for node in pattern] if isinstance(pattern, list) else []
-                if not count or count > MAXIMUM_LAYERS or any(kind not in ("global", "local") for kind in kinds):
+                repeated = _repeated(item)
+                if repeated is None:
                     reading.fail(f"'{field}' expects pairs of a list of 'global' and 'local' and how often it repeats", item.span)
                     return ()
-                words += [str(kind) for kind in kinds] * count
+                words += repeated
         if len(words) != values["depth"]:
             place = member.node.span if member else reading.node.span
             reading.fail(f"'{field}' names {len(words)} layers of {values['depth']}", place)
@@ -131,6 +129,18 @@ def attention_types(field: str) -> Rule:
         return _layers([word == "local" for word in words], values)
 
     return Rule(field, of)
+
+
+def _repeated(item: Node) -> list[str] | None:
+    """The words of `[["global", "local"], 12]`; None if it is no such pair."""
+    pair = item.value if isinstance(item.value, list) else []
+    if len(pair) != 2:
+        return None
+    kinds = [node.value for node in pair[0].value] if isinstance(pair[0].value, list) else []
+    count: int | None = KINDS["size"].meaning(pair[1].value)
+    if not count or count > MAXIMUM_LAYERS or any(kind not in ("global", "local") for kind in kinds):
+        return None
+    return [str(kind) for kind in kinds] * count
 
 
 def routed(text: str, marks: Callable[[Reading, Values], list[bool]], windows: Rule | None = None) -> Rule:

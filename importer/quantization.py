@@ -58,18 +58,24 @@ def read_stored(reading: Reading) -> tuple[str, str]:
         if name not in fields and name != "fmt":
             reading.fail(f"'quantization_config' of the method {named.node.text if named else ''} needs '{name}'", member.key)
     for name, found in fields.items():
-        if name in _EXCEPTIONS:
-            _exceptions(reading, method, found)
-        elif name == "kv_cache_scheme" and found.node.value is not None:
-            message = f"'quantization_config.kv_cache_scheme' = {found.node.text} is passed over: K and V have the type of activations"
-            reading.warnings.append(warning(message, found.key))
-        elif name in method.fields:
-            if _plain(found.node) not in method.fields[name]:
-                reading.fail(f"'quantization_config.{name}' = {found.node.text} is not known; known is {method.fields[name][0]}", found.key)
-        elif found is not named and name not in method.passed and found.node.value is not None:
-            reading.fail(f"unknown field 'quantization_config.{name}': it may change how weights are stored", found.key)
+        if found is not named or name in method.fields:
+            _check_field(reading, method, name, found)
     reading.notes["stored"] = "quantization_config"
     return method.format, method.matrices
+
+
+def _check_field(reading: Reading, method: Method, name: str, found: Member) -> None:
+    """Refuse what is not known to leave the method as it is; warn of a type of the cache, which is passed over."""
+    if name in _EXCEPTIONS:
+        _exceptions(reading, method, found)
+    elif name == "kv_cache_scheme" and found.node.value is not None:
+        message = f"'quantization_config.kv_cache_scheme' = {found.node.text} is passed over: K and V have the type of activations"
+        reading.warnings.append(warning(message, found.key))
+    elif name in method.fields:
+        if _plain(found.node) not in method.fields[name]:
+            reading.fail(f"'quantization_config.{name}' = {found.node.text} is not known; known is {method.fields[name][0]}", found.key)
+    elif name not in method.passed and found.node.value is not None:
+        reading.fail(f"unknown field 'quantization_config.{name}': it may change how weights are stored", found.key)
 
 
 def _exceptions(reading: Reading, method: Method, found: Member) -> None:

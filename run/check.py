@@ -229,12 +229,28 @@ class BlockCheck:
 
     def _model_numbers(self) -> tuple[Numbers, int]:
         """The numbers of the model's symbols, and how many tokens are visible: a workload may give an axis another size below the model."""
-        values = dict(self.numbers.values)
+        changed, tokens = self._changed_sizes()
+        values = {**self.numbers.values, **changed}
+        named = next((o.context for o in ModelOperation.each(self.model_block.body) if o.context is not ZERO), None)
+        wanted = self._context() if self.inference else None
+        if self.inference and wanted is None:
+            wanted = named
+        context = self.numbers.size(wanted) if wanted is not None else tokens
+        if named is not None and named.symbols == (named.text,) and named.text not in changed:
+            values[named.text] = context
+        return Numbers(values), context
+
+    def _context(self) -> Expr | None:
+        """How many tokens are visible, as the workload says."""
+        query, prefix = (as_expr(self.workload.get(field)) for field in ("query", "prefix"))
+        return query + prefix if query is not None and prefix is not None else as_expr(self.workload.get("context"))
+
+    def _changed_sizes(self) -> tuple[dict[str, int], int]:
+        """The sizes of the model's dimensions in the block, and the tokens of its first input (1 without one)."""
         changed: dict[str, int] = {}
-        ours, theirs = self.model_block.arguments, self.block.arguments
-        token: int | None = None
-        for ours_value, theirs_value in zip(ours, theirs, strict=False):
-            mine, other = ours_value.type, theirs_value.type
+        tokens: int | None = None
+        for ours, theirs in zip(self.model_block.arguments, self.block.arguments, strict=False):
+            mine, other = ours.type, theirs.type
             if not isinstance(mine, TensorType) or not isinstance(other, TensorType) or len(mine.dims) != len(other.dims):
                 raise fail(f"the block reads {other.text}, the model {mine.text}", self.block.span)
             for index, (dim, image) in enumerate(zip(mine.dims, other.dims, strict=True)):
@@ -244,21 +260,8 @@ class BlockCheck:
                         raise fail(f"'{dim.text}' of the model is {changed[dim.text]} and {size} in the block", self.block.span)
                 elif self.numbers.size(dim) != size:
                     raise fail(f"a dimension of {dim.text} of the model is {size} in the block", self.block.span)
-                token = size if index == 1 and token is None else token
-        values.update(changed)
-        named = next((o.context for o in ModelOperation.each(self.model_block.body) if o.context is not ZERO), None)
-        context = token or 1
-        wanted: Expr | None = as_expr(self.workload.get("context")) if self.inference else None
-        query, prefix = (as_expr(self.workload.get(field)) for field in ("query", "prefix"))
-        if self.inference and query is not None and prefix is not None:
-            wanted = query + prefix
-        if self.inference and wanted is None:
-            wanted = named
-        if wanted is not None:
-            context = self.numbers.size(wanted)
-        if named is not None and named.symbols == (named.text,) and named.text not in changed:
-            values[named.text] = context
-        return Numbers(values), context
+                tokens = size if index == 1 and tokens is None else tokens
+        return changed, tokens or 1
 
 
 def _named(known: Sequence[_N], kind: str, name: str, reader: dist.Block) -> _N:

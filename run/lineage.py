@@ -33,15 +33,14 @@ class Lineage:
             layers = {step.layer for step in self.graph.steps}
             what = f"'{source}' of the model computes no '{kind}'" if source in layers else f"the model has no layer '{source}'"
             raise fail(f"'{task.label}' can't run: {what}{suggestion(source, layers)}", task.span)
-        if len(candidates) > 1 and len(task.results) == len(candidates) and isinstance(task, dist.Compute) and task.is_whole:
+        if len(task.results) == len(candidates) and isinstance(task, dist.Compute) and task.is_whole:
             return candidates
-        if len(candidates) == 1:
-            return candidates
+        return [self._likeliest(candidates, layer.rpartition(".")[2])]
+
+    def _likeliest(self, candidates: list[Step], part: str) -> Step:
+        """Of several steps one of the part that no task was found for; else one of the part, else one that is free, else the first."""
         taken = {step.index for steps in self.known.values() for step in steps}
-        part = layer.rpartition(".")[2]
-        named = [step for step in candidates if step.part == part]
-        free = [step for step in candidates if step.index not in taken]
-        return ([step for step in named if step in free] or named or free or candidates)[:1]
+        return max(candidates, key=lambda step: (step.part == part, step.index not in taken))
 
     def updated(self, task: dist.Task) -> Step:
         """The step whose weights an optimizer task updates.

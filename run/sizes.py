@@ -46,20 +46,34 @@ def choose(module: Operation, source: Operation, given: Mapping[str, int]) -> Ch
         if name not in declared:
             raise fail(f"can't bind '{name}': the files declare no such symbol{suggestion(name, declared)}")
     relations = list(dict.fromkeys(chain.from_iterable((*table.relations, *table.assumptions) for table in tables)))
+    _check_given(relations, given)
+    used = _used(source, module).union(*(relation.symbols for relation in relations))
+    names = [name for name in declared if name in used]
+    found = _searched(module, tables, names, relations, given)
+    if found is None:
+        with_given = f" with {_text(given, given)}" if given else ""
+        raise fail(f"found no small numbers that satisfy all relations{with_given}; give them with --bind: {', '.join(names)}")
+    return Chosen(Numbers(found), {name: found[name] for name in names if name not in given and _bound(tables, name) != found[name]})
+
+
+def _check_given(relations: Iterable[Relation], given: Mapping[str, int]) -> None:
+    """Refuse numbers that break a relation whose symbols all have one."""
     for relation in relations:
         if set(relation.symbols) <= set(given) and not relation.holds(given):
             raise fail(f"'{relation.text}' does not hold with {_text(given, relation.symbols)}")
+
+
+def _searched(
+    module: Operation, tables: Sequence[SymbolTable], names: Sequence[str], relations: Sequence[Relation], given: Mapping[str, int]
+) -> dict[str, int] | None:
+    """Numbers with the file's small ones; without them, if there are none with them."""
     bound = {name: value for table in tables for name, value in table.bindings.items() if value <= LARGEST_CHOSEN}
-    used = _used(source, module).union(*(relation.symbols for relation in relations))
-    names = [name for name in declared if name in used]
     twos = {name for _, size in _axes(module) for name in size.symbols} | _widths(module)
     for fixed in ({**bound, **given}, given):
         found = _Search(names, relations, dict(fixed), twos).run()
         if found is not None:
-            chosen = {name: found[name] for name in names if name not in given and _bound(tables, name) != found[name]}
-            return Chosen(Numbers(found), chosen)
-    with_given = f" with {_text(given, given)}" if given else ""
-    raise fail(f"found no small numbers that satisfy all relations{with_given}; give them with --bind: {', '.join(names)}")
+            return found
+    return None
 
 
 def _bound(tables: Sequence[SymbolTable], name: str) -> int | None:

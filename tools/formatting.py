@@ -99,24 +99,7 @@ class _Layout:
 
     def _align(self, places: Sequence[tuple[Operation, int]]) -> None:
         """Find for each token of the source the place of the canonical text at which the same token is, and the lines around it."""
-        source_starts, printed_starts = [t.start for t in self.words], [t.start for t in self.printed]
-        cuts = [(0, 0)]
-        for operation, place in places:
-            if operation.span is not None:
-                cut = (bisect_left(source_starts, operation.span.start), bisect_left(printed_starts, place))
-                if cut[0] >= cuts[-1][0] and cut[1] >= cuts[-1][1]:
-                    cuts.append(cut)
-        cuts.append((len(self.words), len(self.printed)))
-        found: list[int | None] = [None] * len(self.words)
-        for (a, b), (c, d) in pairwise(cuts):
-            ours, theirs = [t.text for t in self.words[a:c]], [t.text for t in self.printed[b:d]]
-            if ours == theirs:
-                found[a:c] = printed_starts[b:d]
-                continue
-            for i, j, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
-                found[a + i : a + i + size] = printed_starts[b + j : b + j + size]
-            if ours and theirs and a and found[a] is None:
-                found[a] = printed_starts[b]  # the name of the operation, which may be quoted in one text alone
+        found = self._matched(self._cuts(places))
         self.place = found
         lines = [None if place is None else bisect_right(self.starts, place) - 1 for place in found]
         self.line_after = [*lines, len(self.lines)]  # of the first token from this one on that both texts have
@@ -127,6 +110,32 @@ class _Layout:
         for index in range(1, len(lines) + 1):
             if self.line_before[index] is None:
                 self.line_before[index] = self.line_before[index - 1]
+
+    def _cuts(self, places: Sequence[tuple[Operation, int]]) -> list[tuple[int, int]]:
+        """Tokens of both texts at which an operation begins, in order; the beginnings and the ends, too."""
+        source_starts, printed_starts = [t.start for t in self.words], [t.start for t in self.printed]
+        cuts = [(0, 0)]
+        for operation, place in places:
+            if operation.span is not None:
+                cut = (bisect_left(source_starts, operation.span.start), bisect_left(printed_starts, place))
+                if cut[0] >= cuts[-1][0] and cut[1] >= cuts[-1][1]:
+                    cuts.append(cut)
+        return [*cuts, (len(self.words), len(self.printed))]
+
+    def _matched(self, cuts: Sequence[tuple[int, int]]) -> list[int | None]:
+        """The place in the canonical text of each token of the source; None where only the source has it."""
+        starts = [t.start for t in self.printed]
+        found: list[int | None] = [None] * len(self.words)
+        for (a, b), (c, d) in pairwise(cuts):
+            ours, theirs = [t.text for t in self.words[a:c]], [t.text for t in self.printed[b:d]]
+            if ours == theirs:
+                found[a:c] = starts[b:d]
+                continue
+            for i, j, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
+                found[a + i : a + i + size] = starts[b + j : b + j + size]
+            if ours and theirs and a and found[a] is None:
+                found[a] = starts[b]  # the name of the operation, which may be quoted in one text alone
+        return found
 
     # --- placing
 

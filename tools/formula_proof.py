@@ -48,9 +48,12 @@ class Meaning:
             case Call():
                 return self._call(node)
             case BigSum(index, inner):
-                if index not in self.ranges:
-                    raise FormulaError(f"nothing says what {index} runs over")
-                return total(attrs.evolve(self, names={**self.names, **names}).value(inner) for names in self.ranges[index])
+                return self._sum_over(index, inner)
+
+    def _sum_over(self, index: str, inner: Node) -> Expr:
+        if index not in self.ranges:
+            raise FormulaError(f"nothing says what {index} runs over")
+        return total(attrs.evolve(self, names={**self.names, **names}).value(inner) for names in self.ranges[index])
 
     def _name(self, name: Name) -> Expr:
         if name.key not in self.names:
@@ -86,23 +89,35 @@ def errors(node: Node) -> Iterator[Node]:
             yield Number(value + 1)
         case Name():
             yield Group(Sum((("+", node), ("+", Number(1)))))
+        case Truth(name, negated):
+            yield Truth(name, not negated)
         case Sum(terms):
-            for i, (sign, term) in enumerate(terms):
-                yield from (Sum((*terms[:i], (sign, wrong), *terms[i + 1 :])) for wrong in errors(term))
-                yield Sum((*terms[:i], ("-" if sign == "+" else "+", term), *terms[i + 1 :]))
+            yield from _errors_of_sum(terms)
+        case Power(base, exponent):
+            yield from (Power(wrong, exponent) for wrong in errors(base))
+            yield Power(base, exponent + 1)
+        case _:
+            yield from _errors_inside(node)
+
+
+def _errors_of_sum(terms: tuple[tuple[str, Node], ...]) -> Iterator[Node]:
+    """Each term with an error, and each with the other sign."""
+    for i, (sign, term) in enumerate(terms):
+        yield from (Sum((*terms[:i], (sign, wrong), *terms[i + 1 :])) for wrong in errors(term))
+        yield Sum((*terms[:i], ("-" if sign == "+" else "+", term), *terms[i + 1 :]))
+
+
+def _errors_inside(node: Node) -> Iterator[Node]:
+    """The node with an error in one of its parts."""
+    match node:
         case Product(factors):
             for i, (joint, factor) in enumerate(factors):
                 yield from (Product((*factors[:i], (joint, wrong), *factors[i + 1 :])) for wrong in errors(factor))
         case Fraction(above, below):
             yield from (Fraction(wrong, below) for wrong in errors(above))
             yield from (Fraction(above, wrong) for wrong in errors(below))
-        case Power(base, exponent):
-            yield from (Power(wrong, exponent) for wrong in errors(base))
-            yield Power(base, exponent + 1)
         case Group(inner):
             yield from map(Group, errors(inner))
-        case Truth(name, negated):
-            yield Truth(name, not negated)
         case Call(function, arguments):
             for i, argument in enumerate(arguments):
                 yield from (Call(function, (*arguments[:i], wrong, *arguments[i + 1 :])) for wrong in errors(argument))

@@ -97,10 +97,7 @@ def _parse_option(argument: str, known: dict[str, Option], rest: object, result:
     if option is None:
         raise UsageError(f"unknown option '{argument.partition('=')[0]}'{_near(spelled, known)}")
     if not option.value:
-        words = {"": "true", "true": "true", "1": "true", "false": "false", "0": "false"}
-        if value not in words or (equals and not value):
-            raise UsageError(f"option '{option.spelling}' is true or false, not '{value}'")
-        result.given.append((option.name, words[value]))
+        result.given.append((option.name, _truth(option, value, bool(equals))))
         return
     if not equals:
         following = option.implied if option.implied is not None else next(rest, None)  # type: ignore[call-overload]
@@ -110,6 +107,14 @@ def _parse_option(argument: str, known: dict[str, Option], rest: object, result:
     if option.choices and value not in option.choices:
         raise UsageError(f"option '{option.spelling}' expects one of {', '.join(option.choices)}, not '{value}'")
     result.given.append((option.name, value))
+
+
+def _truth(option: Option, value: str, given: bool) -> str:
+    """`true` or `false`, for an option that is one of them; without a value it is true."""
+    words = {"": "true", "true": "true", "1": "true", "false": "false", "0": "false"}
+    if value not in words or (given and not value):
+        raise UsageError(f"option '{option.spelling}' is true or false, not '{value}'")
+    return words[value]
 
 
 def _near(name: str, known: dict[str, Option]) -> str:

@@ -82,13 +82,11 @@ def _leaves(parts: Iterable[Part]) -> Iterable[Part]:
 
 def _spell(part: Part, declaration: OperationDeclaration) -> str:
     if isinstance(part, Clause):
-        inner = " ".join((part.keyword, *(_spell(p, declaration) for p in part.parts)))
-        return ("\n    " if part.line else "") + (f"[{inner}]" if part.optional else inner)
+        return _spell_clause(part, declaration)
     if isinstance(part, Components):
         return f"\n    [{_property(part)}]" if part.optional else f"\n    {_property(part)}"
     if isinstance(part, Operands):
-        many = "%OPERAND, ..." if part.maximum is None else ", ".join(["%OPERAND"] * part.maximum)
-        return f"[{many}]" if part.minimum == 0 else many
+        return _spell_operands(part)
     if isinstance(part, ResultTypes):
         opening = f"{part.opening} TYPE, ..."
         return f"[{opening}]" if part.inferred or part.optional else opening
@@ -97,6 +95,16 @@ def _spell(part: Part, declaration: OperationDeclaration) -> str:
     if isinstance(part, Flag):
         return f"[{part.keyword or part.name}]"
     return _property(part)
+
+
+def _spell_clause(clause: Clause, declaration: OperationDeclaration) -> str:
+    inner = " ".join((clause.keyword, *(_spell(part, declaration) for part in clause.parts)))
+    return ("\n    " if clause.line else "") + (f"[{inner}]" if clause.optional else inner)
+
+
+def _spell_operands(part: Operands) -> str:
+    many = "%OPERAND, ..." if part.maximum is None else ", ".join(["%OPERAND"] * part.maximum)
+    return f"[{many}]" if part.minimum == 0 else many
 
 
 def _property(part: Part) -> str:
@@ -123,5 +131,10 @@ def _property(part: Part) -> str:
             return "EXPRESSION"
         case Fields():
             return "{FIELD = VALUE, ...}"
+    return _in_docstring(part)
+
+
+def _in_docstring(part: Part) -> str:
+    """The first code in the docstring of a dialect's own part."""
     shown = re.search(r"`([^`]+)`", type(part).__doc__ or "")
     return shown.group(1) if shown else "..."

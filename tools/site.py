@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from bpir import dialects, passes
-from bpir.ir.declaration import DECLARATIONS
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.dialect import DIALECTS
 from bpir.passes.base import Pass, options
 from bpir.tools import documentation, notebook, reference
@@ -254,23 +254,33 @@ def _operation(name: str, text: Documentation) -> Iterable[str]:
         yield from ("", "```text", spelled, "```")
     for trait in reference.traits(declaration):
         yield from ("", f"*{trait[:1].upper()}{trait[1:]}.*")
-    rows = reference.properties(declaration)
-    if rows:
-        yield from ("", "| property | | spelled |", "|---|---|---|")
-        spelling = ((row, f"`{row.spelling}`" if row.spelling else "") for row in rows)
-        yield from (f"| `{row.name}` | {'required' if row.required else 'optional'} | {shown} |" for row, shown in spelling)
-    fields = reference.fields(declaration)
-    if fields:
-        yield from ("", "| field | meaning |", "|---|---|")
-        for field in fields:
-            words = f": {', '.join(f'`{word}`' for word in field.choices)}" if field.choices else ""
-            yield f"| `{field.name}` | {_cell(field.help)}{words} |"
+    yield from _properties(declaration)
+    yield from _fields(declaration)
     if text.equations:
         yield from ("", f"**Equations** ({text.remarks['Equations']}):", "", *_equations(text))
         yield from (*_sources((type(declaration),)), "")
     for title in documentation.OPTIONAL:
         if text.sections.get(title):
             yield from ("", f"{title}: {escaped(text.sections[title])}")
+
+
+def _properties(declaration: OperationDeclaration) -> Iterable[str]:
+    """The table of the properties, if there are any."""
+    rows = reference.properties(declaration)
+    if rows:
+        yield from ("", "| property | | spelled |", "|---|---|---|")
+        spelling = ((row, f"`{row.spelling}`" if row.spelling else "") for row in rows)
+        yield from (f"| `{row.name}` | {'required' if row.required else 'optional'} | {shown} |" for row, shown in spelling)
+
+
+def _fields(declaration: OperationDeclaration) -> Iterable[str]:
+    """The table of the fields of a binding, if there are any."""
+    fields = reference.fields(declaration)
+    if fields:
+        yield from ("", "| field | meaning |", "|---|---|")
+        for field in fields:
+            words = f": {', '.join(f'`{word}`' for word in field.choices)}" if field.choices else ""
+            yield f"| `{field.name}` | {_cell(field.help)}{words} |"
 
 
 # --- Markdown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -56,6 +56,17 @@ def buffers_of(module: Operation, numbers: Numbers, block: str = "") -> list[Buf
     return found
 
 
+def _overwritten(task: dist.Task) -> Iterator[tuple[Value, list[Value]]]:
+    """Results with the operands that each may be written over; with lanes its own, unless that is an operand of another lane, too."""
+    semantics = SEMANTICS.get(task.kind_of_work)
+    places = (0,) if task.kind_of_work in OVERWRITES else semantics.in_place if semantics is not None else ()
+    if places and semantics is not None and semantics.lanes:
+        for result, operand in zip(task.results, task.operands, strict=False):
+            yield result, [operand] if task.operands.count(operand) == 1 else []
+    elif task.results:
+        yield task.results[0], [task.operands[i] for i in places if i < len(task.operands)]
+
+
 @attrs.frozen(eq=False)
 class PlanMemory:
     """Compares the buffers of a plan with what a block had alive on its ranks."""
@@ -98,32 +109,26 @@ class PlanMemory:
 
     def _workspace(self) -> list[tuple[str, Fraction, list[Buffer]]]:
         """The most bytes of values without a buffer of their own, at any task."""
-        tasks = self.block.tasks
         owned = frozenset().union(*(buffer.producers for buffer in self.buffers))
-        made = {v: i for i, task in enumerate(tasks) if task.label not in owned for v in task.results}
-        last = {v: i for i, task in enumerate(tasks) for v in task.operands if v in made}
-        peak = Fraction(0)
-        for place, task in enumerate(tasks):
-            alive = [v for v, start in made.items() if start <= place <= last.get(v, start)]
-            dying = [v for v in alive if last.get(v) == place]
-            needed = self._most(alive) - self._reused(task, dying, made) + max(m.scratch for m in self.meters[task])
-            peak = max(peak, needed)
+        made = {v: i for i, task in enumerate(self.block.tasks) if task.label not in owned for v in task.results}
         if not made:
             return []
+        last = {v: i for i, task in enumerate(self.block.tasks) for v in task.operands if v in made}
+
+        def needed(place: int, task: dist.Task) -> Fraction:
+            alive = [v for v, start in made.items() if start <= place <= last.get(v, start)]
+            dying = [v for v in alive if last.get(v) == place]
+            return self._most(alive) - self._reused(task, dying, made) + max(m.scratch for m in self.meters[task])
+
+        peak = max(Fraction(0), *(needed(place, task) for place, task in enumerate(self.block.tasks)))
         return [("workspace", peak, [buffer for buffer in self.buffers if buffer.role == "workspace"])]
 
     def _reused(self, task: dist.Task, dying: Sequence[Value], made: Mapping[Value, int]) -> Fraction:
         """The bytes of results that lie where operands were; with lanes, of each result where its own operand was."""
-        kind = task.kind_of_work
-        semantics = SEMANTICS.get(kind)
-        places = (0,) if kind in OVERWRITES else semantics.in_place if semantics is not None else ()
-        lanes = bool(places) and semantics is not None and semantics.lanes
         reused = Fraction(0)
-        for index, result in enumerate(task.results if lanes else task.results[:1]):
-            own = [index] if lanes else [i for i in places if i < len(task.operands)]
-            free = [v for v in (task.operands[i] for i in own) if v in dying and not (lanes and task.operands.count(v) > 1)]
+        for result, operands in _overwritten(task):
             size = self._most([result])
-            if result in made and any(self._most([value]) >= size for value in free):
+            if result in made and any(self._most([value]) >= size for value in operands if value in dying):
                 reused += size
         return reused
 

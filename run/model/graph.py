@@ -170,19 +170,7 @@ def graph_of(
 
 
 def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Operation, number: Callable[[Expr], int]) -> Node:
-    says, words, sizes = set(), {}, {}
-    for name, attribute in operation.properties.items():
-        if isinstance(attribute, UnitAttr):
-            says.add(name)
-        elif isinstance(attribute, StringAttr):
-            words[name] = attribute.value
-            if name not in ("layer", "tied"):
-                says.add(f"{name} {attribute.value}")
-        elif isinstance(attribute, ExprAttr):
-            sizes[name] = number(attribute.expr)
-            says.add(name)
-        if name == "tied":
-            says.add(name)
+    says, words, sizes = _properties(operation, number)
     shapes = tuple(tuple(map(number, shape)) for shape in _shapes(operation))
     if not shapes and kind == "transformer_block":
         type = operation.operands[0].type
@@ -200,6 +188,26 @@ def _node(operation: Operation, kind: str, operands: tuple[int, ...], block: Ope
     windows = tuple(_windows(operation, block, number)) if kind == "kv_append" else (sizes.get("window"),)
     layer = words.get("layer", "")
     return Node(kind, layer, operands, frozenset(says), words, sizes, shapes, made, roles, new, windows, operation.span, read)
+
+
+def _properties(operation: Operation, number: Callable[[Expr], int]) -> tuple[set[str], dict[str, str], dict[str, int]]:
+    """What an operation says, its words and its sizes, each by name."""
+    says: set[str] = set()
+    words: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, UnitAttr):
+            says.add(name)
+        elif isinstance(attribute, StringAttr):
+            words[name] = attribute.value
+            if name not in ("layer", "tied"):
+                says.add(f"{name} {attribute.value}")
+        elif isinstance(attribute, ExprAttr):
+            sizes[name] = number(attribute.expr)
+            says.add(name)
+        if name == "tied":
+            says.add(name)
+    return says, words, sizes
 
 
 def _windows(append: Operation, block: Operation, number: Callable[[Expr], int]) -> Iterator[int | None]:
