@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.bind import Strategy, Workload, as_expr
 from bpir.dialects.bp import ExprAttr, TensorType, Work, symbol_table
@@ -21,7 +21,7 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations import Facts, Relation
-from bpir.ir.verdict import Answer
+from bpir.ir.verdict import Verdict
 from bpir.verifiers.choices import Options, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.expert_rows import BATCH, ExpertRows, shared_by_experts
@@ -106,17 +106,14 @@ class Distribution:
         strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R10", self.distributed, block, strategy)
-        parallel = degree is not None and self.declared.equal(degree, ONE).answer is not Answer.PROVED
-        experts = as_expr((strategy or {}).get(EXPERT)) or ONE
-        experts = ONE if self.declared.equal(experts, ONE).proved else experts
-        placed = self._placement(models, degree if parallel and degree is not None else ONE, experts)
+        tensor, experts = self._several(degree), self._several(as_expr((strategy or {}).get(EXPERT)))
+        placed = self._placement(models, tensor, experts)
         if placed is None:
             return set()
-        own = {name for operation in model.body for name in axes_of(operation)}
-        axes = [name for name in placed.axes if name in own]
+        axes = _placed_axes(model, placed)
         allowed: set[Relation] = set()
-        if degree is not None and parallel:
-            allowed = {Relation("greater", degree, ONE), *(Relation("divides", degree, symbol(axis)) for axis in axes)}
+        if tensor is not ONE:
+            allowed = {Relation("greater", tensor, ONE), *_divisions(tensor, map(symbol, axes))}
         if workload is None or mesh is None or degree is None:
             if workload is None:
                 self.findings.refuse("R9", block, "the block names no bind.workload of the module")
@@ -129,25 +126,36 @@ class Distribution:
             return allowed
         allowed |= self._sizes(block, phase)
         sizes = {axis: placed.resized[axis] for axis in axes if axis in placed.resized}
-        phase = phase.with_sizes(sizes)
-        shards = [Statement(degree, "|", sizes.get(axis, symbol(axis))) for axis in axes]
-        shards += [Statement(symbol(axis), "|", size) for axis, size in sizes.items() if axis in copied_axes([model])]
-        allowed |= {Relation("divides", symbol(axis), size) for axis, size in sizes.items()}
-        of_experts = [] if experts is ONE else shared_by_experts(model, phase.sizes)
-        shards += [Statement(experts, "|", size) for size in of_experts]
-        allowed |= {Relation("divides", experts, size) for size in of_experts}
+        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh)
+        allowed |= self._shares(check, degree, experts, axes, sizes)
+        return allowed | self._claim_several(block, [ranks for ranks in (tensor, experts) if ranks is not ONE])
+
+    def _shares(self, check: _BlockCheck, degree: Expr, experts: Expr, axes: Sequence[str], sizes: Mapping[str, Expr]) -> set[Relation]:
+        """Verify the block, whose ranks have whole shares of its axes; the relations that may be assumed for that."""
+        of_experts = [] if experts is ONE else shared_by_experts(check.model, check.phase.sizes)
+        shards = _shards(check.model, degree, axes, sizes) + [Statement(experts, "|", size) for size in of_experts]
         divided = [statement.decide(self.findings.facts) for statement in shards]
-        check = _BlockCheck(self.findings, model, block, phase, last, placed, mesh)
         check.run(whole=all(verdict.proved for verdict in divided))
-        allowed |= shares(degree, check.reduced, self.relations) if degree is not None else set()
-        for statement, verdict in zip(shards, divided, strict=True):
-            what, copied = statement.right.text, statement.left not in (degree, experts)
+        self._claim_shares(check.block, zip(shards, divided, strict=True), (degree, experts))
+        allowed = shares(degree, check.reduced, self.relations) | _divisions(experts, of_experts)
+        return allowed.union(*(_divisions(symbol(axis), [size]) for axis, size in sizes.items()))
+
+    def _several(self, degree: Expr | None) -> Expr:
+        """The degree of parallelism, 1 if there is none, or it is declared to be 1."""
+        return ONE if degree is None or self.declared.equal(degree, ONE).proved else degree
+
+    def _claim_shares(self, block: dist.Block, shards: Iterable[tuple[Statement, Verdict]], degrees: tuple[Expr, Expr]) -> None:
+        """Each rank has a whole share of what is sharded, and as many copies as each other of what is copied."""
+        for statement, verdict in shards:
+            what, copied = statement.right.text, statement.left not in degrees
             which = "so that each has as many copies" if copied else "which is sharded"
             message = f"nothing says that {statement.left.text} divides {what}, {which}"
             self.findings.claim("R4", block, message, f"the share of {what}", statement, verdict)
-        for ranks in ([degree] if parallel and degree is not None else []) + ([experts] if experts is not ONE else []):
+
+    def _claim_several(self, block: dist.Block, degrees: Sequence[Expr]) -> set[Relation]:
+        """A block with collectives is of several ranks; that it is may be assumed."""
+        for ranks in degrees:
             several = Statement(ranks, ">", ONE)
-            allowed.add(Relation("greater", ranks, ONE))
             self.findings.claim(
                 "R9",
                 block,
@@ -156,7 +164,7 @@ class Distribution:
                 several,
                 several.decide(self.findings.facts),
             )
-        return allowed
+        return {Relation("greater", ranks, ONE) for ranks in degrees}
 
     def _sizes(self, block: dist.Block, phase: Phase) -> set[Relation]:
         """What the workload needs of its sizes must hold; it may be assumed."""
@@ -174,6 +182,23 @@ class Distribution:
         if key not in self.placements:
             self.placements[key] = verify_placement(self.findings, "R14", self.target, models, degree, copies=True, experts=experts)
         return self.placements[key]
+
+
+def _placed_axes(model: Operation, placed: Placed) -> list[str]:
+    """The axes of the placement that a block has."""
+    own = {name for operation in model.body for name in axes_of(operation)}
+    return [name for name in placed.axes if name in own]
+
+
+def _divisions(ranks: Expr, sizes: Iterable[Expr]) -> set[Relation]:
+    return {Relation("divides", ranks, size) for size in sizes}
+
+
+def _shards(model: Operation, degree: Expr, axes: Sequence[str], sizes: Mapping[str, Expr]) -> list[Statement]:
+    """The ranks divide each placed axis, in its other size where it has one; a copied axis divides that size."""
+    copied = copied_axes([model])
+    shards = [Statement(degree, "|", sizes.get(axis, symbol(axis))) for axis in axes]
+    return shards + [Statement(symbol(axis), "|", size) for axis, size in sizes.items() if axis in copied]
 
 
 class _BlockCheck:
@@ -464,27 +489,35 @@ class _BlockCheck:
             self.claimed.update(self.tasks.get(layer, []))
             return [None, None]
         self.visible[new] = [None, None]
-        states = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.State)]
         kept = self._kept(operation.results if isinstance(operation.declaration, KvAppend) else new)
         seen = kept if self.phase.name == "decode" else self.phase.context
         cache, visible = ([self._of_tokens(v, tokens) for v in operands if v is not None] for tokens in (kept, seen))
-        if len(states) != 1 or len(states[0].results) != 2:
-            self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
-            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or _appends(t))
+        state = self._cache(operation, layer, cache)
+        if state is None:
             return [None, None]
-        self.claimed.add(states[0])
-        self._named(states[0], "", _beside(operation, "kv_cache"))
-        for value, type in zip(states[0].results, cache, strict=False):
-            self._shape(value, type)
-            self.findings.same_type("R11", states[0], "the KV cache must hold every visible token", value, type)
         task = self._claim(operation, layer, "kv_append")
         if task is None:
             return [None, None]
         rule = DECLARATIONS["model.kv_append"]
         assert isinstance(rule, ModelOperation)
-        self._task(task, operation, rule, [*operands, *states[0].results], visible, "write")
+        self._task(task, operation, rule, [*operands, *state.results], visible, "write")
         self.visible[new] = list(task.results)
         return list(task.results)
+
+    def _cache(self, operation: Operation, layer: str, types: Sequence[TensorType]) -> dist.State | None:
+        """The state of a layer, with a K and a V of these types; None if it has not one."""
+        states = [t for t in self.tasks.get(layer, []) if isinstance(t, dist.State)]
+        if len(states) != 1 or len(states[0].results) != 2:
+            self.findings.refuse("R11", operation, f"'{layer}' needs one dist.state with the K and the V of the cache")
+            self.claimed.update(t for t in self.tasks.get(layer, []) if t in states or _appends(t))
+            return None
+        state = states[0]
+        self.claimed.add(state)
+        self._named(state, "", _beside(operation, "kv_cache"))
+        for value, type in zip(state.results, types, strict=False):
+            self._shape(value, type)
+            self.findings.same_type("R11", state, "the KV cache must hold every visible token", value, type)
+        return state
 
     def _kept(self, values: Iterable[Value]) -> Expr:
         """How many tokens the cache of new K and V must hold: all, or as many as the windows of all attentions that read it reach back."""

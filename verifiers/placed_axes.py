@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bpir.dialects.dist.placement import Placement
 from bpir.dialects.levels import DistributedTaskIR
@@ -42,44 +42,61 @@ def verify_placement(
     """
     distributed = DistributedTaskIR(target)
     written = distributed.placements
-    if len(written) > 1:
-        findings.refuse(rule, written[1], "the module has a second dist.placement", note("the first is here", written[0].span))
+    if not _verify_groups(findings, rule, written, {TENSOR: degree, EXPERT: experts}):
         return None
     where = written[0] if written else next(iter(distributed.blocks), None)
-    groups = written[0].groups if written else ()
-    degrees = {TENSOR: degree, EXPERT: experts}
-    for group in groups:
-        if degrees.get(group.mesh_axis, ONE) is ONE:
-            findings.refuse(rule, where, f"the strategy shards no axis over '{group.mesh_axis}'")
-            return None
     placed = _placed(written)
     if experts is not ONE and not _verify_experts(findings, rule, where, placed, blocks):
         return None
     if degree is ONE:
         return placed
-    if set(placed.between) != set(between):
-        wanted = ", ".join(sorted(between)) or "none"
-        findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
+    if not _verify_axes(findings, rule, where, placed, blocks, between):
         return None
-    returned = {name for block in blocks for name in returned_axes(block)}
-    known = {name for block in blocks for operation in distinct(block.body) for name in axes_of(operation)}
-    strange = [name for name in (*placed.axes, *placed.between) if name not in known]
-    if strange:
-        findings.refuse(rule, where, f"the placement names axes that no operation of the model has: {', '.join(strange)}")
-        return None
-    for why in (wrong_placement(block, placed) for block in blocks):
-        if why:
-            findings.refuse(rule, where, f"no shards are right under this placement: {why}")
-            return None
     tables = table_axes(blocks)
-    free = returned - tables  # a last axis that is no table's stays whole where the ranks do not divide it
-    more = [name for name in could_be_placed(blocks, placed, TENSOR) if name not in free or _divides(findings, degree, name)]
+    more = _left_whole(findings, placed, degree, blocks, tables)
     if more:
         findings.refuse(rule, where, f"the placement leaves axes of weights whole that could be sharded, too: {', '.join(more)}")
     said = len(findings.diagnostics)
     if where is not None:
         _verify_sizes(findings, rule, where, placed, degree, tables, copied_axes(blocks) if copies else set())
     return placed if len(findings.diagnostics) == said else None
+
+
+def _verify_groups(findings: Findings, rule: str, written: Sequence[Placement], degrees: Mapping[str, Expr]) -> bool:
+    """One placement at most, and it names only mesh axes over which the strategy shards something."""
+    if len(written) > 1:
+        findings.refuse(rule, written[1], "the module has a second dist.placement", note("the first is here", written[0].span))
+        return False
+    for group in written[0].groups if written else ():
+        if degrees.get(group.mesh_axis, ONE) is ONE:
+            findings.refuse(rule, written[0], f"the strategy shards no axis over '{group.mesh_axis}'")
+            return False
+    return True
+
+
+def _verify_axes(
+    findings: Findings, rule: str, where: Place | None, placed: Placed, blocks: Sequence[Operation], between: Collection[str]
+) -> bool:
+    """Between regions the axes of the strategy are sharded; all axes are of the model, and their shards can be computed."""
+    if set(placed.between) != set(between):
+        wanted = ", ".join(sorted(between)) or "none"
+        findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
+        return False
+    known = {name for block in blocks for operation in distinct(block.body) for name in axes_of(operation)}
+    strange = [name for name in (*placed.axes, *placed.between) if name not in known]
+    if strange:
+        findings.refuse(rule, where, f"the placement names axes that no operation of the model has: {', '.join(strange)}")
+        return False
+    why = next(filter(None, (wrong_placement(block, placed) for block in blocks)), "")
+    if why:
+        findings.refuse(rule, where, f"no shards are right under this placement: {why}")
+    return not why
+
+
+def _left_whole(findings: Findings, placed: Placed, degree: Expr, blocks: Sequence[Operation], tables: Collection[str]) -> list[str]:
+    """Axes of weights that could be placed, too; a last axis that is no table's stays whole where the ranks do not divide it."""
+    free = {name for block in blocks for name in returned_axes(block)}.difference(tables)
+    return [name for name in could_be_placed(blocks, placed, TENSOR) if name not in free or _divides(findings, degree, name)]
 
 
 def _placed(written: Sequence[Placement]) -> Placed:

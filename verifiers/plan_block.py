@@ -109,30 +109,42 @@ class BlockCheck:
             self.homes.update(dict.fromkeys(state.operation.results, home))
         outputs = [] if self.lineage.several else [b for b in self.buffers if b.role == "output"]
         for task in self.block.tasks:
-            operation = task.operation
-            if weight_bytes(task) is not ZERO:
-                owner = self.lineage.owner(self.block, task)
-                if owner not in self.owned:
-                    self.owned[owner] = self.of(task, "constant", "persistent", weight_bytes(task))
-                self.weights[task] = self.owned[owner]
-            rule = task.rule
-            given = [v for v in operation.results if v in returned]
-            own = self.matched(given, self.held.get(("output", self.origin(task.label)), []))
-            states = written_states(task)
-            for value in operation.results:
-                bound = self.bytes(value.type)
-                if value in returned and states:
+            self._keep_weights(task)
+            self._keep_results(task, returned, outputs)
+        self._keep_workspace()
+
+    def _keep_weights(self, task: dist.Task) -> None:
+        """Find the buffer of the weights of a task, if it has any."""
+        bound = weight_bytes(task)
+        if bound is not ZERO:
+            owner = self.lineage.owner(self.block, task)
+            if owner not in self.owned:
+                self.owned[owner] = self.of(task, "constant", "persistent", bound)
+            self.weights[task] = self.owned[owner]
+
+    def _keep_results(self, task: dist.Task, returned: Sequence[Value], outputs: Sequence[Buffer]) -> None:
+        """Find the buffers of results that are returned, are in a state, or are kept for the gradients."""
+        results = task.operation.results
+        own = self.matched([v for v in results if v in returned], self.held.get(("output", self.origin(task.label)), []))
+        states = written_states(task)
+        residual = task.rule is not None and task.rule.residual
+        for value in results:
+            if states:
+                if value in returned:
                     self.findings.refuse("R9", task, "what is written to a state can't be returned: it has its place in the state")
-                if value in returned and not states:
-                    index = returned.index(value)
-                    chosen = own[value] or outputs[index : index + 1]
-                    self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", self.origin(task.label))
-                elif states:
-                    content = states[value.index]
-                    if content in self.homes and content.type is value.type:  # a cache may hold fewer tokens than are visible
-                        self.homes[value] = self.homes[content]
-                elif rule is not None and rule.residual:
-                    self.homes[value] = self.of(task, "activation", "device_local", bound)
+                content = states[value.index]
+                if content in self.homes and content.type is value.type:  # a cache may hold fewer tokens than are visible
+                    self.homes[value] = self.homes[content]
+            elif value in returned:
+                index = returned.index(value)
+                chosen = own[value] or outputs[index : index + 1]
+                bound = self.bytes(value.type)
+                self.homes[value] = self.buffer(chosen, f"result {index}", bound, "device_local", self.origin(task.label))
+            elif residual:
+                self.homes[value] = self.of(task, "activation", "device_local", self.bytes(value.type))
+
+    def _keep_workspace(self) -> None:
+        """Find the workspace, if anything must be in one; it is large enough for each task."""
         spaces = [b for b in self.buffers if b.role == "workspace" and b not in self.found]
         first, *more = self.alive() or [ZERO]
         if spaces or more or first is not ZERO:

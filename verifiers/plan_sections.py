@@ -137,19 +137,23 @@ class _Calls:
                 continue
             targets = [homes.get(value, "") for value in taken]
             begin = begin or targets
-            after = [place for place, _, _ in given if place >= 0]
-            if part == BACKWARD:
-                after += self.unreturned.get(name, [])[-1:]
-            takes = tuple((one[1], target) for one, target in zip(given, targets, strict=False) if one[0] >= 0)
-            self.found.append(
-                _Expected(block, call, tasks, times_of(call), tuple(dict.fromkeys(after)), takes, len(given) == 1 and given[0][2])
-            )
-            self._passed(name, part)
+            self._add(call, block, tasks, given, targets)
             given = [(len(self.found) - 1, homes.get(value, ""), len(returned) == 1) for value in returned]
         if "times" in call.properties and len(self.found) > first:
             back = [(one[1], target) for one, target in zip(given, begin, strict=False)]
             self.found[first].carries = tuple(flow for flow in back if flow[0] != flow[1])
         return given
+
+    def _add(self, call: Operation, block: dist.Block, tasks: Sequence[dist.Task], given: list[_Given], targets: list[str]) -> None:
+        """The section that runs the tasks of a block on what is given: it takes it into the targets."""
+        part = part_of(call)
+        after = [place for place, _, _ in given if place >= 0]
+        if part == BACKWARD:
+            after += self.unreturned.get(block.symbol, [])[-1:]
+        takes = tuple((one[1], target) for one, target in zip(given, targets, strict=False) if one[0] >= 0)
+        implied = len(given) == 1 and given[0][2]
+        self.found.append(_Expected(block, call, tasks, times_of(call), tuple(dict.fromkeys(after)), takes, implied))
+        self._passed(block.symbol, part)
 
     def _passed(self, name: str, part: str) -> None:
         place = len(self.found) - 1

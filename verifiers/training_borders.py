@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bpir.verifiers.training_block import BlockTrace
 
 
+_Sum = tuple[Value, frozenset[Use]]
+"""A value, and the uses whose gradients are summed."""
+
+
 class Borders:
     """Judges collectives and forks: what each changes, or sums, follows from what its operands stand for."""
 
@@ -47,40 +51,65 @@ class Borders:
             return
         summed = bool(operand.unreduced)
         exit = summed != backward
-        values = [v for v in (meaning.uses if backward else [meaning.value]) if v is not None]
-        values = [v for v in values if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
+        values = self._candidates(meaning, summed, phase)
         if not values or not trace.layout.collectives:
             what = "is at no border of a tensor-parallel region, or its border has one already"
             self.findings.refuse("R5", task, f"the collective '{task.label}' {what}")
             return
-        layer = task.layer
-        named = [v for v in values if is_collective_of(layer, self._border(v, exit), exit)]
-        value = next((v for v in named if origin_of(self._border(v, exit)) == task.source), (named or values)[0])  # names may fit several
+        value, named = self._meant(task, values, exit)
         self.done.update((v, summed, phase) for v in (values if backward else [value]))
-        self._comes_from(task, self._border(value, exit), bool(named))
-        scattered = trace.layout.scattered and not trace.layout.has_every_token(value)
-        expected = (dist.ReduceScatter if scattered else dist.AllReduce) if summed else dist.AllGather
+        self._comes_from(task, self._border(value, exit), named)
         trace.meanings[task.results[0]] = meaning if backward else Meaning(value=value, again=again)
+        if not self._is_collective_of(task, value, summed, backward):
+            return
+        if again:
+            self._again(task, value, summed, meaning)
+        view = LayerView("output_collective" if exit else "input_collective", None, self._sides(operand, result, backward))
+        self._judge(task, value, view, summed)
+        work = trace.convention.activation_gradient(view) if backward else trace.convention.forward(view)
+        trace.work(task, trace.convention.repeated(work) if again else work)
+
+    def _candidates(self, meaning: Meaning, summed: bool, phase: str) -> list[Value]:
+        """The values that a collective may be of: what its operand stands for, at a border that has no such collective yet."""
+        backward = phase == "activation_gradient"
+        stands_for = meaning.uses if backward else [meaning.value] if meaning.value is not None else []
+        return [v for v in stands_for if self._at_border(meaning, v, summed, backward) and (v, summed, phase) not in self.done]
+
+    def _sides(self, operand: TensorType, result: TensorType, backward: bool) -> Local:
+        """A collective as an operation of one rank, in the direction of forward."""
+        read, made = (result, operand) if backward else (operand, result)
+        return Local((), (read.local(self.trace.mesh),), (made.local(self.trace.mesh),), (True,))
+
+    def _judge(self, task: dist.Task, value: Value, view: LayerView, summed: bool) -> None:
+        """Judge the type of the result; what is found of the layer is kept."""
+        trace = self.trace
+        expected = trace.expected(value)
+        trace.type(task, task.results[0], expected if summed else expected.whole)
+        trace.views.setdefault(task.layer, view)
+        trace.borders.setdefault(task.layer, value)
+        if summed:
+            trace.reduced.append(expected)
+
+    def _meant(self, task: dist.Task, values: list[Value], exit: bool) -> tuple[Value, bool]:
+        """The value that a collective is of, and whether its layer is that of the border. Names may fit several values."""
+        named = [v for v in values if is_collective_of(task.layer, self._border(v, exit), exit)]
+        value = next((v for v in named if origin_of(self._border(v, exit)) == task.source), (named or values)[0])
+        return value, bool(named)
+
+    def _is_collective_of(self, task: dist.Task, value: Value, summed: bool, backward: bool) -> bool:
+        """Whether the task is of the kind that the border needs; it reduces as the operation says that leaves partial results."""
+        layout = self.trace.layout
+        scattered = layout.scattered and not layout.has_every_token(value)
+        expected = (dist.ReduceScatter if scattered else dist.AllReduce) if summed else dist.AllGather
         if not isinstance(task, expected):
             message = f"'{task.name}' is not the collective of this border, or no conjugate: expected {expected.name}"
             self.findings.refuse("R5", task, message)
-            return
+            return False
         maker = value.owner.declaration if isinstance(value.owner, Operation) and summed and not backward else None
         how = maker.reduction if isinstance(maker, ModelOperation) else "sum"
         if isinstance(task, dist.AllReduce | dist.ReduceScatter) and task.reduction != how:
             self.findings.refuse("R5", task, f"the collective '{task.label}' reduces by '{task.reduction}', expected {how}")
-        if again:
-            self._again(task, value, summed, meaning)
-        trace.type(task, task.results[0], trace.expected(value) if summed else trace.expected(value).whole)
-        sides = (result, operand) if backward else (operand, result)
-        local = Local((), (sides[0].local(trace.mesh),), (sides[1].local(trace.mesh),), (True,))
-        view = LayerView("output_collective" if exit else "input_collective", None, local)
-        trace.views.setdefault(layer, view)
-        trace.borders.setdefault(layer, value)
-        if summed:
-            trace.reduced.append(trace.expected(value))
-        work = trace.convention.activation_gradient(view) if backward else trace.convention.forward(view)
-        trace.work(task, trace.convention.repeated(work) if again else work)
+        return True
 
     def _again(self, task: dist.Task, value: Value, summed: bool, meaning: Meaning) -> None:
         needs = self.trace.needs
@@ -127,14 +156,9 @@ class Borders:
         sums = self._sums(task)
         left = [found for found in sums if found not in self.done]
         if not left:
-            self.findings.refuse("R10", task, f"'{task.label}' does not sum the gradient of each use of one value once")
-            claimed = next(iter(self.trace.meanings.get(task.operands[0], Meaning()).uses), None) if task.operands else None
-            if claimed is not None and task.results:  # what it should be, so that its readers are judged by themselves
-                entering = self.trace.needs.entering(claimed)
-                self._result(task, [(claimed, entering if len(entering) > 1 else self.trace.needs.uses(claimed))], judged=False)
+            self._no_sum(task)
             return
-        named = [found for found in sums if is_fork_of(task.layer, found[0], self._first(found[1]))]
-        own = [found for found in named if task.source == origin_of(self._first(found[1]))]
+        named, own = self._called_after(task, sums)
         chosen = next((found for found in own if found in left), left[0])
         self.done.add(chosen)
         if len(task.results) != 1:
@@ -143,7 +167,20 @@ class Borders:
             self._comes_from(task, self._first((own or named or [chosen])[0][1]), bool(named))
             self._result(task, [chosen, *(found for found in sums if found != chosen)])
 
-    def _sums(self, task: dist.Task) -> list[tuple[Value, frozenset[Use]]]:
+    def _called_after(self, task: dist.Task, sums: Iterable[_Sum]) -> tuple[list[_Sum], list[_Sum]]:
+        """The sums whose fork would have the layer of the task; and those of them that are of its operation of the file, too."""
+        named = [found for found in sums if is_fork_of(task.layer, found[0], self._first(found[1]))]
+        return named, [found for found in named if task.source == origin_of(self._first(found[1]))]
+
+    def _no_sum(self, task: dist.Task) -> None:
+        """Refuse a fork of other gradients; its result is what it should be, so that its readers are judged by themselves."""
+        self.findings.refuse("R10", task, f"'{task.label}' does not sum the gradient of each use of one value once")
+        claimed = next(iter(self.trace.meanings.get(task.operands[0], Meaning()).uses), None) if task.operands else None
+        if claimed is not None and task.results:
+            entering = self.trace.needs.entering(claimed)
+            self._result(task, [(claimed, entering if len(entering) > 1 else self.trace.needs.uses(claimed))], judged=False)
+
+    def _sums(self, task: dist.Task) -> list[_Sum]:
         """What the operands of the task are the sum of."""
         meanings = [self.trace.meanings.get(v, Meaning()) for v in task.operands]
         if len(meanings) < 2:
@@ -155,7 +192,7 @@ class Borders:
                     found.append((value, uses))
         return found
 
-    def _result(self, task: dist.Task, sums: list[tuple[Value, frozenset[Use]]], judged: bool = True) -> None:
+    def _result(self, task: dist.Task, sums: list[_Sum], judged: bool = True) -> None:
         """Give the result its meaning, and judge its type; of a sum that is one, the work too."""
         first = task.operands[0].type
         for operand in task.operands:
