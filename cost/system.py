@@ -1,24 +1,24 @@
 """A machine as a TOML file describes it: engines, memory, network tiers, and what was measured. Every figure knows where it is from.
 
-    name = "a100"
-    overlap = "none"                      # or "roofline": the longer of operations and memory traffic
+name = "a100"
+overlap = "none"                      # or "roofline": the longer of operations and memory traffic
 
-    [matrix]                              # and [vector], or any name that [engines] gives to a kind of operation
-    operations_per_second = 312e12
-    efficiency = [[1e9, 0.9], [0, 0.5]]   # [at least, efficiency] by operations of the task, or one number
-    source = "NVIDIA A100 data sheet"     # optional, with date = "2021-06"
+[matrix]                              # and [vector], or any name that [engines] gives to a kind of operation
+operations_per_second = 312e12
+efficiency = [[1e9, 0.9], [0, 0.5]]   # [at least, efficiency] by operations of the task, or one number
+source = "NVIDIA A100 data sheet"     # optional, with date = "2021-06"
 
-    [memory]
-    bytes = 85899345920
-    bytes_per_second = 2039e9
-    efficiency = [[1e6, 0.9, 0.85, 0.95], [0, 0.3]]    # with the least and the most it may be
+[memory]
+bytes = 85899345920
+bytes_per_second = 2039e9
+efficiency = [[1e6, 0.9, 0.85, 0.95], [0, 0.3]]    # with the least and the most it may be
 
-    [[network]]                           # tier 0; the next one is tier 1
-    devices = 8
-    bytes_per_second = 300e9
-    efficiency = 0.65
-    latency = 1e-5
-    all_reduce = {factor = 2.0, share = -1}            # wire bytes of m among n: m*factor + m*factor/n*share
+[[network]]                           # tier 0; the next one is tier 1
+devices = 8
+bytes_per_second = 300e9
+efficiency = 0.65
+latency = 1e-5
+all_reduce = {factor = 2.0, share = -1}            # wire bytes of m among n: m*factor + m*factor/n*share
 """
 
 from __future__ import annotations

@@ -34,9 +34,7 @@ def render_json(found: Estimate, by: str) -> str:
         document["tokens_per_second"] = found.tokens
     document["waits_for"] = found.waits
     document["tasks" if by == "task" else f"{by}s"] = list(_rows(found, by))
-    document["evidence"] = [
-        {"what": e.what, "place": e.place, "source": e.source or None, "date": e.date or None} for e in found.evidence
-    ]
+    document["evidence"] = [{"what": e.what, "place": e.place, "source": e.source or None, "date": e.date or None} for e in found.evidence]
     return json.dumps(document, indent=1) + "\n"
 
 

@@ -19,7 +19,7 @@ from bpir.ir.operation import Operation, top_level
 if TYPE_CHECKING:
     from bpir.dialects import bind, plan
     from bpir.dialects.concrete import envelope as concrete
-    from bpir.dialects.dist import placement
+    from bpir.dialects.dist import placement, stages
     from bpir.dialects.dist import tasks as dist
     from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
     from bpir.dialects.model import structure as model
@@ -144,9 +144,24 @@ class DistributedTaskIR(ModuleIR):
     @cached_property
     def blocks(self) -> list[dist.Block]:
         """The blocks, in order."""
+        from bpir.dialects.dist.stages import Border
         from bpir.dialects.dist.tasks import Block
 
-        return self.each(Block)
+        return [block for block in self.each(Block) if not isinstance(block, Border)]
+
+    @cached_property
+    def borders(self) -> list[stages.Border]:
+        """What goes from one stage of a pipeline to the next; one at most in a sound module."""
+        from bpir.dialects.dist.stages import Border
+
+        return self.each(Border)
+
+    @cached_property
+    def stages(self) -> list[stages.Stage]:
+        """The stages of a pipeline, in the order of the network; none of a module that one device runs once a step."""
+        from bpir.dialects.dist.stages import Stage
+
+        return self.each(Stage)
 
     def mesh_of(self, block: dist.Block) -> dist.Mesh | None:
         """The mesh that a block is on; None if the module has none of its name."""
@@ -197,6 +212,13 @@ class PortablePlanIR(ModuleIR):
         from bpir.dialects.plan import Section
 
         return self.each(Section)
+
+    @cached_property
+    def stages(self) -> list[plan.Stage]:
+        """The stages of a pipeline, in the order of the network; none of a plan that one device runs once a step."""
+        from bpir.dialects.plan import Stage
+
+        return self.each(Stage)
 
     @cached_property
     def groups(self) -> list[plan.Concurrent]:

@@ -7,7 +7,7 @@ a cache and activations of its own; a repeated block has them once for each repe
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from bpir.dialects.bp.parts import Times
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
@@ -47,6 +47,8 @@ class OneOrMore(References):
 
 class Called(OperationDeclaration):
     """A block that a network may call."""
+
+    between: ClassVar[bool] = False  # it stands between the blocks that a network calls, and is called by none
 
 
 FORWARD, BACKWARD, OPTIMIZER = PARTS = ("forward", "backward", "optimizer")
@@ -186,11 +188,13 @@ def calls(network: Operation) -> Iterator[Operation]:
 
 
 def called(module: Operation) -> dict[str, Operation]:
-    """The blocks that a module runs, by name: those that its network calls, in the order of their first call; without a network all."""
+    """The blocks that a module runs, by name: those that its network calls, in the order of their first call, and what stands between them;
+    without a network all."""
     known, found = blocks(module), networks(module)
     if not found:
         return known
     names = dict.fromkeys(name for call in calls(found[0]) for name in callees(call))
+    names |= {name: None for name, block in known.items() if isinstance(block.declaration, Called) and block.declaration.between}
     return {name: known[name] for name in names if name in known}
 
 

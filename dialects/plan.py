@@ -16,6 +16,7 @@ from bpir.dialects.bp.parts import Integer, Times, i64, is_number
 from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES
+from bpir.dialects.stages import StageRow, stage_syntax
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
@@ -145,6 +146,19 @@ class Section(sections.Section):
         return sections.extent(self.tasks)
 
 
+class Stage(StageRow):
+    """`plan.stage 0 runs [@embedding.forward, @layer.forward times ceildiv(L, 4)] microbatches n in_flight min(n, 4)`.
+
+    What one device of a pipeline runs of the sections, in their order, and how often for each microbatch; the updates of weights once
+    a step. Of a device with several chunks of the network, which take turns with those of others, each is a stage of its own: `chunk 1`.
+    A step runs forward and backward `microbatches` times, and `in_flight` of them are between their forward and their backward part at
+    most: what backward reads is there so often. A plan without stages is run by one device, once a step.
+    """
+
+    name = "plan.stage"
+    syntax = stage_syntax()
+
+
 class Buffer(OperationDeclaration):
     """`plan.buffer @attention.kv_cache : state<persistent> times L align 256 live [2, 3]`, then its size and tasks.
 
@@ -191,7 +205,8 @@ class Task(OperationDeclaration):
 
     `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its projections, `matmul` is
     the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral ways to do it. A
-    transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`.
+    transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`, or from each rank `along "pipeline"`, an axis
+    of the mesh, to the one behind it (in a task of backward to the one before it).
     """
 
     name = "plan.task"
@@ -203,6 +218,7 @@ class Task(OperationDeclaration):
     phase = Word()
     after = References()
     ranks = Integers()
+    along = Text()
     resources = Components(kind=Resources, keyword="resources", start="plan_resources_body", optional=True)
     matmul = Amount()
     reads = References()
@@ -217,6 +233,7 @@ class Task(OperationDeclaration):
         Clause("phase", (phase,), line=False),
         Clause("after", (after,)),
         Clause("between", (ranks,)),
+        Clause("along", (along,)),
         work,
         resources,
         Clause("matmul", (matmul,)),

@@ -28,6 +28,7 @@ from bpir.ir.prover.integers import is_integral
 from bpir.ir.prover.order import is_nonnegative as is_nonnegative_by_refutation
 from bpir.ir.relation import Relation
 from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, is_nonnegative_by_signs, simplify
+from bpir.ir.relations_remainders import equal_by_remainders, has_quotients
 from bpir.ir.relations_system import System, solve
 from bpir.ir.relations_witness import candidates, find_point, find_witness, rounding_steps, wanted_symbols
 from bpir.ir.satisfiability import Answer, decide
@@ -109,12 +110,15 @@ class Facts:
         witness = self._near_witness(false_at, a, b)
         if witness is None and has_nodes(left, right) and _shows(lambda: equal_by_cases(left, right)):
             return proved("cases of max and min", under)
+        if witness is None and has_quotients(left, right) and _shows(lambda: equal_by_remainders(left, right)):
+            return proved("cases of a remainder", under)
         if witness is None and self._never_differ(left, right):
             return proved("signs", under)
         witness = witness or self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
-        tried = ("cases of max and min",) if has_nodes(left, right) else ()
+        cases = {"cases of max and min": has_nodes, "cases of a remainder": has_quotients}
+        tried = [method for method, fits in cases.items() if fits(left, right)]
         return unknown("the normal forms differ, and no witness was found", "normal form", *tried, "signs")
 
     def _never_differ(self, left: Expr, right: Expr) -> bool:

@@ -78,6 +78,9 @@ class BindTargetPass(DerivationPass[PortablePlanIR, ConcretePlanIR]):
     memory: Expr | None = option("bytes of memory of each device", "expression")
 
     def run(self, ir: PortablePlanIR, context: PassContext) -> ConcretePlanIR:
+        if ir.stages:
+            message = "a plan of stages can't be bound yet: each device would run a part of it, microbatch after microbatch"
+            raise fail(message, ir.stages[0].span, note("bp-report says what a device of each stage holds"))
         others = self._others(ir, context)
         machine = context.target(self.kind, self.chosen_target, others)
         deployment = context.deployment(self.chosen_deployment, others)

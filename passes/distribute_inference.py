@@ -33,6 +33,7 @@ from bpir.passes.networks import blocks_to_derive, distributed_networks, unused_
 from bpir.passes.phases import Phase, counted_pairs, phase_of, token_axes, window_of
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, shared_heads, tables
 from bpir.passes.regions import sharded
+from bpir.passes.stages import pipeline, schedule_of
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_inference
 from bpir.passes.unnamed_axes import padding, refuse_unsharded, whole_weights
 
@@ -91,6 +92,9 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     expert: Expr | None = option("expert-parallel degree", "expression")
+    pipeline: Expr | None = option("pipeline-parallel degree", "expression")
+    interleaving: Expr | None = option("chunks of layers of each stage", "expression")
+    microbatches: Expr | None = option("runs of the network in a step", "expression")
 
     def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR:
         module = ir.module
@@ -102,6 +106,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
         parallel = not table.facts.equal(degree, ONE).proved
         experts = Experts.of(strategy, table)
         mesh = {TENSOR: degree, **experts.mesh}
+        schedule = schedule_of(strategy, table.facts, module, self.spans)
         models = blocks_to_derive(expand(module))
         placed = experts.place(models, strategy)
         divided, padded, copied = assumptions.may_divide(degree), tables(models), shared_heads(models)
@@ -139,6 +144,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             assumptions.require_parallel(degree)
         if experts.parallel:
             assumptions.require_parallel(experts.degree)
+        stages = pipeline(schedule, expand(module), blocks, assumptions, strategy, training=False)
         of_mesh = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return DistributedTaskIR(
             new_module(
@@ -150,6 +156,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                     *placement(axes, strategy.operation.span, resized=sizes, experts=placed),
                     *blocks,
                     *distributed_networks(module, blocks, replaced),
+                    *stages,
                 ],
             )
         )

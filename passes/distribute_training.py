@@ -24,7 +24,7 @@ from bpir.passes.networks import blocks_to_derive, unused_blocks
 from bpir.passes.phases import input_axis, training_axes
 from bpir.passes.placement import TENSOR, axes_in, lone_symbol, placement, shared_axes, tables
 from bpir.passes.regions import Regions
-from bpir.passes.stages import schedule_of
+from bpir.passes.stages import pipeline, schedule_of
 from bpir.passes.strategy_fields import mesh_of_strategy, unheeded_in_training
 from bpir.passes.training_graph import Graph
 from bpir.passes.training_memory import Memory
@@ -121,7 +121,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         assumptions = Assumptions(table)
         parallel = not table.facts.equal(degree, ONE).proved
         choices = choices_of(strategy, parallel)
-        schedule_of(strategy, table.facts, module, self.spans)
+        schedule = schedule_of(strategy, table.facts, module, self.spans)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
         mesh = {TENSOR: degree}
         models = blocks_to_derive(ir.expanded.module)
@@ -173,6 +173,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             blocks.append(resized(derived, {axis: size for axis, size in resizing.items() if axis in axes}))
         if parallel:
             assumptions.require_parallel(degree)
+        stages = pipeline(schedule, ir.expanded.module, blocks, assumptions, strategy, training=True)
         sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
         return DistributedTaskIR(
             new_module(
@@ -184,6 +185,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     *(placement(placed, strategy.operation.span, tuple(between), resizing) if parallel else ()),
                     *blocks,
                     *training_networks(module, blocks, replaced),
+                    *stages,
                 ],
             )
         )

@@ -116,6 +116,19 @@ class Assumptions:
             raise fail(f"the workload needs '{relation.text}', which does not hold" + (f" ({values})" if values else ""), span)
         self._record(relation)
 
+    def require_more(self, count: Expr, than: Expr, message: str, span: Span | None) -> None:
+        """More of something than a number: recorded, unless the declared relations prove it.
+
+        Raises:
+            DiagnosticError: there are not so many; `message` says what needs them.
+        """
+        relation = Relation("greater", count, than)
+        if _decide(self.table.declared_facts, relation).proved:
+            return
+        if _decide(self.table.facts, relation).refuted and self._decided(count):
+            raise fail(f"{message}, and there are {self._number(count)}", span)
+        self._record(relation)
+
     def require_parallel(self, degree: Expr) -> None:
         """A symbolic degree stands for more than one rank."""
         if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:

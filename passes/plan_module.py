@@ -28,7 +28,8 @@ def planned(ir: DistributedTaskIR, make: Make) -> PortablePlanIR:
     """
     plannings, found = plan_blocks(ir, make)
     whole = networks(ir.module)
-    sections = network_sections(whole[0], plannings) if whole else plain_sections(plannings) if len(plannings) > 1 else []
+    several = plain_sections(plannings) if len(plannings) > 1 and not whole else []
+    sections = network_sections(whole[0], plannings, ir) if whole else several
     blocks = list(plannings.values())
     facts = [fact for planning in blocks for fact in planning.facts()]
     tasks = [task for tasks, _ in found for task in tasks]
@@ -54,7 +55,7 @@ def plan_blocks(ir: DistributedTaskIR, make: Make) -> tuple[dict[str, Planning],
     for name, block in blocks.items():
         plannings[name] = make(block, space, first)
         found.append(plannings[name].run())
-        if block.is_training:
+        if ir.is_training:
             parts |= {first + index: (name, part_of_phase(task.phase)) for index, task in enumerate(block.tasks)}
         first += len(plannings[name].tasks)
     if whole and parts:

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
+from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, half, part_of, times_of
 from bpir.dialects.sections import flows_attribute
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation, Value
 from bpir.ir.records import Interned
 from bpir.passes.plan_space import symbols
+from bpir.passes.plan_stages import Placed, planned_stages
 from bpir.passes.planning import Planning
 
 
@@ -53,15 +55,19 @@ def plain_sections(plannings: Mapping[str, Planning]) -> list[Operation]:
     return sections.found
 
 
-def network_sections(network: Operation, plannings: Mapping[str, Planning]) -> list[Operation]:
-    """The sections of a plan with a network: one for each block, or part of one, that a call runs; in training, updates of weights last."""
+def network_sections(network: Operation, plannings: Mapping[str, Planning], ir: DistributedTaskIR) -> list[Operation]:
+    """The sections of a plan with a network: one for each block, or part of one, that a call runs; in training updates of weights; then
+    what goes between the stages of a pipeline, and these.
+    """
     sections = _Sections(plannings)
     values: dict[Value, Source] = dict.fromkeys(network.arguments, Source())
     for call in calls(network):
         results = sections.call(call, [values[value] for value in call.operands])
         values.update(zip(call.results, results, strict=True))
     sections.updates()
-    return sections.found
+    for border in ir.borders:
+        sections.between(border.symbol, len(ir.stages) - 1)
+    return [*sections.found, *planned_stages(ir.stages, sections.placed())]
 
 
 class _Sections:
@@ -71,6 +77,7 @@ class _Sections:
         self.space = next(iter(plannings.values())).space
         self.forward: dict[str, list[str]] = {}  # the forward sections of each block that have had no backward one yet
         self.backward: dict[str, list[str]] = {}  # its backward sections
+        self.of: dict[tuple[str, str], list[plan.Section]] = {}  # the sections of each block and part
 
     def call(self, call: Operation, operands: Sequence[Source]) -> list[Source]:
         """Add the sections of a call; where its results come from."""
@@ -88,6 +95,7 @@ class _Sections:
             inputs = [planning.homes[value] for value in taken]
             times = times_of(call) if "times" in call.properties else None
             section = self.section(_called(name, part), places, call.span, times, self._after(name, part, given))
+            self.of.setdefault((name, part), []).append(plan.Section(section))
             self._take(section, given, inputs)
             self._remember(name, part, _symbol(section))
             first = first or (section, inputs)
@@ -105,7 +113,20 @@ class _Sections:
             places = planning.places(OPTIMIZER)
             if places:
                 times = self.space.runs.get(name)
-                self.section(_called(name, OPTIMIZER), places, planning.block.span, times, self.backward.get(name, ()))
+                section = self.section(_called(name, OPTIMIZER), places, planning.block.span, times, self.backward.get(name, ()))
+                self.of[name, OPTIMIZER] = [plan.Section(section)]
+
+    def between(self, name: str, times: int) -> None:
+        """What goes between the stages of a pipeline: a section of each part, once for each border, after those that give what is sent."""
+        planning = self.plannings[name]
+        parts = [part for part in ("", FORWARD, BACKWARD) if planning.places(part)]
+        for part in parts:
+            after = [s.symbol for (_, other), of in self.of.items() if other == part for s in of]
+            self.section(_called(name, part), planning.places(part), planning.block.span, constant(times) if times > 1 else None, after)
+
+    def placed(self) -> Placed:
+        """The sections of each block and part; those of backward in the order of the calls that run forward."""
+        return {key: sections[::-1] if key[1] == BACKWARD else sections for key, sections in self.of.items()}
 
     def _after(self, name: str, part: str, given: Sequence[Source]) -> list[str]:
         """The sections that a section needs: those of what it takes, and of backward the forward one, whose values it reads."""

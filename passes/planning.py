@@ -8,6 +8,7 @@ from bpir.dialects import plan
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.memory import local_bytes, weight_bytes
 from bpir.dialects.dist.parts import mesh_attribute
+from bpir.dialects.dist.stages import Transfer
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import resources_of_work
@@ -127,7 +128,7 @@ class Planning:
             buffers[buffer].producers[name] = index
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
-            "kind": StringAttr("collective" if isinstance(task, dist.Collective) else "compute"),
+            "kind": StringAttr(task.kind_of_plan),
             "operation": StringAttr(kind),
             "source": StringAttr(self.space.origin(self.block, task.label)),
             **task.attributes(dist.Task.phase, dist.Task.work),
@@ -137,6 +138,8 @@ class Planning:
         after = dict.fromkeys([names[value.owner] for value in task.operands if value.owner in names])
         after.update(dict.fromkeys(readers))
         requires = rule.capabilities if rule is not None else (kind,)
+        if isinstance(task, Transfer):
+            properties[plan.Task.along.name] = StringAttr(task.axis)
         for key, listed in (("after", after), ("reads", reads), ("writes", writes)):
             if listed:
                 properties[key] = symbols(listed)

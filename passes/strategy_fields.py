@@ -24,7 +24,6 @@ FP32 = 4
 """Bytes of an element of the optimizer's master copy."""
 
 _NEUTRAL = ("none", "false", "all_reduce", "standard")
-_STAGES = "is not derived: every rank has the tasks of the whole block, and only the mesh counts the stages"
 _REPLICAS = "is not derived: {}, and only the mesh counts the replicas"
 
 
@@ -35,18 +34,22 @@ def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
 
 
 def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts) -> list[Diagnostic]:
-    """Warnings of an inference pass: it reads the degrees of tensor and of expert parallelism alone."""
-    reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in (TENSOR, EXPERT)}
-    reasons |= {"pipeline": _STAGES, "data": _REPLICAS.format("no rank has a part of the batch")}
+    """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism."""
+    heeded = (TENSOR, EXPERT, "pipeline", "microbatches", "interleaving")
+    reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in heeded}
+    reasons |= {"data": _REPLICAS.format("no rank has a part of the batch")}
+    reasons |= _without_stages(strategy, facts)
     return _unheeded(strategy, current, facts, reasons)
+
+
+def _without_stages(strategy: Binding, facts: Facts) -> dict[str, str]:
+    return {"interleaving": "changes nothing with pipeline = 1"} if _neutral(strategy.fields.get("pipeline"), facts) else {}
 
 
 def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: Operation) -> list[Diagnostic]:
     """Warnings of a training pass for one block, whose attention is in parts."""
     rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
-    reasons: dict[str, str] = {}
-    if _neutral(strategy.fields.get("pipeline"), facts):
-        reasons["interleaving"] = "changes nothing with pipeline = 1"
+    reasons = _without_stages(strategy, facts)
     if as_word(strategy.fields.get("optimizer_sharding")) != "true":
         reasons["data"] = _REPLICAS.format("without optimizer_sharding no task changes")
     elif _neutral(strategy.fields.get("data"), facts):

@@ -175,5 +175,3 @@ def column_of(name: str, columns: Collection[str], span: Span | None) -> str:
         near = suggestion(name, columns) or suggestion(name, [c.rpartition(".")[2] for c in columns])
         raise fail(f"there is no column '{name}'{near}; the columns are {', '.join(list(columns)[:40])}", span)
     return column
-
-

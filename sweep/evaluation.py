@@ -143,5 +143,3 @@ def fractions_at(found: Ratio, shape: tuple[int, ...]) -> list[Fraction | None]:
     above, below = (np.broadcast_to(part.values, shape).ravel() for part in (found.above, found.below))
     undefined = np.zeros(shape, bool) if found.undefined is None else np.broadcast_to(found.undefined, shape)
     return [None if no else Fraction(int(a), int(b)) for a, b, no in zip(above, below, undefined.ravel(), strict=True)]
-
-

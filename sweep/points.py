@@ -169,4 +169,3 @@ def stored_values(found: Ratio, shape: tuple[int, ...], kept: Array | None) -> A
             return np.array([str(value) for value in result], dtype=object)
         result = result.astype(np.int64)
     return result
-

@@ -680,6 +680,14 @@ def _() -> list[Meaning]:
     return [Meaning(works(names, ("", w))) for w in found]
 
 
+@meaning("dist.transfer")
+def _() -> list[Meaning]:
+    """What a stage of a stack of blocks sends to the next one, and gets back."""
+    text = example_text("transformer_stack")
+    found = [o for o in run(read(text), "distribute-training{pipeline=4}").walk() if o.name == "dist.transfer"]
+    return [Meaning(works({"n": B * S * H, "e": e}, ("", work(o)))) for o in found]
+
+
 def meanings(label: str) -> Meanings:
     """What the names of an equation stand for.
 

@@ -129,6 +129,26 @@ LOSS = """module @loss {
 }
 """
 """A loss, and its parts written by hand; those of a router and of latent attention."""
+STAGED = """module @staged {
+  bp.symbols B, S, H, V, n, t where t | H
+  bind.workload @prompt inference {phase = prefill, context = S}
+  bind.strategy @pp {tensor = t, pipeline = 2, interleaving = 2, microbatches = n}
+  model.network @model(%ids: !bp.tensor<B x S, i32>) {
+    %x = model.call @first %ids
+    %y = model.repeat 6 @layer %x
+    model.return %y
+  }
+  model.block @first(%ids: !bp.tensor<B x S, i32>) {
+    %x = model.embedding "embedding.tokens" %ids : [V] -> !bp.tensor<B x S x H, bf16>
+    model.return %x
+  }
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %y = model.relu "layer.relu" %x
+    model.return %y
+  }
+}
+"""
+"""The stages of a pipeline, two chunks each."""
 CHOSEN = (0, 1, 20, 21, 26, 46, 47, 50, 51, 54, 58, 61)  # of `cases()`: each level, both kinds, bound to both kinds of target
 
 
@@ -159,6 +179,10 @@ def corpus() -> tuple[Pair, ...]:
     for name in ("distribute-inference", "plan-inference", "bind-queue"):
         levels.append(read(print_module(run(levels[-1], name)), "target.bpir"))
     found.append(Pair(levels[0], levels[1], "source"))
+    staged = [read(STAGED, "staged.bpir")]
+    for name in ("distribute-inference", "plan-inference"):
+        staged.append(read(print_module(run(staged[-1], name)), "target.bpir"))
+    found += [Pair(source, target, "target") for source, target in itertools.pairwise(staged)]
     loss = read(LOSS, "loss.bpir")
     found.append(Pair(loss, read(print_module(run(loss, "distribute-training")), "target.bpir"), "source"))
     found += [Pair(source, target, "target") for source, target in itertools.pairwise(levels)]

@@ -36,10 +36,8 @@ FIELDS: dict[str, list[dict[str, str]]] = {
     "convention": [{"convention": value} for value in ("standard", "calculon")],
 }
 CHOICES = [(field, chosen) for field, values in FIELDS.items() for chosen in values]
-INERT = ("pipeline", "data")
-"""Fields that alone change the mesh, but nothing of the block: the stage that it stands in, and replicas of all of it."""
-JOB = ("interleaving", "microbatches")
-"""Fields that change the memory of the job alone."""
+INERT = ("data",)
+"""Fields that alone change the mesh, but nothing of the block: replicas of all of it."""
 
 
 def derived(text: str, *passes: str) -> str:
@@ -84,8 +82,6 @@ def test_an_option_overrides_the_file_and_changes_the_result(field: str) -> None
     assert both == derived(in_file(second), "distribute-training")
     plain = derived(in_file(first), "distribute-training")
     assert both != plain
-    if field in JOB:
-        return
     assert block_of(both) != block_of(plain)
     assert (tasks_of(both) == tasks_of(plain)) == (field in INERT)
 

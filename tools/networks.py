@@ -10,7 +10,7 @@ from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import called, calls, networks
 from bpir.dialects.sections import Section
-from bpir.ir.expression import ONE, ZERO, Expr, symbol, total
+from bpir.ir.expression import ONE, ZERO, Expr, constant, symbol, total
 from bpir.ir.operation import Operation
 from bpir.tools.report import SectionRow
 from bpir.verifiers.network_calls import runs
@@ -55,9 +55,10 @@ def blocks_that_run(ir: DistributedTaskIR) -> list[Block]:
 
 
 def often(module: Operation) -> dict[str, Expr]:
-    """How often each block of a network runs; nothing of a module without one."""
-    found = networks(module)
-    return runs(calls(found[0])) if found else {}
+    """How often each block of a network runs, and what goes between its stages; nothing of a module without one."""
+    found, ir = networks(module), DistributedTaskIR(module)
+    between = constant(max(len(ir.stages) - 1, 0))
+    return {**runs(calls(found[0])), **{border.symbol: between for border in ir.borders}} if found else {}
 
 
 def cache_of_blocks(ir: DistributedTaskIR) -> Expr | None:

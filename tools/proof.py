@@ -23,6 +23,7 @@ WIDTH = 100
 METHODS = {
     "normal form": "equal normal forms",
     "cases of max and min": "cases of max and min",
+    "cases of a remainder": "cases of a remainder",
     "signs": "signs of the coefficients",
     "divisors": "divisibility",
 }

@@ -35,6 +35,7 @@ from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import binding_key, verify_kept
 from bpir.verifiers.rulebooks import BINDING
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.stage_rows import verify_unstaged
 
 _Bound = TypeVar("_Bound", Buffer, Command)
 
@@ -69,6 +70,9 @@ class Binding:
 
     @BINDING.rule("R17", "inputs are kept")
     def verify(self) -> list[Diagnostic]:
+        staged = verify_unstaged(self.portable)
+        if staged:
+            return staged
         of_task = self._lineage("R1", "R2", "task", self.tasks, self.bound.commands)
         of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
         command_names = {task: command.symbol for task, command in of_task.items()}

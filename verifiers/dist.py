@@ -10,18 +10,23 @@ from bpir.dialects.dist.placement import Placement
 from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation
+from bpir.dialects.network import calls, networks
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation
+from bpir.verifiers.network_calls import runs
 from bpir.verifiers.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.properties import counts_of, expected_count
 from bpir.verifiers.rulebooks import DIST
+from bpir.verifiers.stage_rows import verify_shares
 
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Everything that is wrong with the blocks of a distributed module by themselves."""
     ir = DistributedTaskIR(module)
     found: list[Diagnostic] = []
-    for block in ir.blocks:
+    for whole in networks(module)[:1]:
+        found.extend(verify_shares(ir.symbols.facts, ir.stages, {n: (whole, t) for n, t in runs(calls(whole)).items()}, "block"))
+    for block in (*ir.blocks, *ir.borders):
         found.extend(_references(ir, block))
         mesh = ir.mesh_of(block)
         if mesh is not None:

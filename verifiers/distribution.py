@@ -31,6 +31,7 @@ from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings, shares
+from bpir.verifiers.stages import StageCheck
 from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, symbol_name
 from bpir.verifiers.workload import (
     Phase,
@@ -45,7 +46,7 @@ from bpir.verifiers.workload import (
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
-    Strategy: ("tensor", "expert"),
+    Strategy: ("tensor", "expert", "pipeline", "interleaving", "microbatches"),
 }
 """The fields of bindings that are options of the pass, and may be overridden."""
 
@@ -91,6 +92,9 @@ class Distribution:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
+        if self.distributed.blocks:
+            strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
+            assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=False).run()
         verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:

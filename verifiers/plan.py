@@ -15,6 +15,7 @@ from bpir.ir.syntax import references
 from bpir.verifiers.rulebooks import PLAN
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
+from bpir.verifiers.stage_rows import verify_shares
 
 
 @PLAN.rule("R8", "every task is of a section where there are sections, and two of them run the same tasks or none in common")
@@ -38,9 +39,11 @@ def verify(module: Operation) -> list[Diagnostic]:
             _races(findings, ir.groups, tasks, buffers)
         held = {name: (buffer, buffer.times) for name, buffer in buffers.items()}
         SectionCheck(findings, Rules("R8", "R9", "R10"), ir.sections, ir.tasks, held).run()
-    _transfers(findings, tasks)
+    _transfers(findings, ir, tasks)
     _meshes(findings, ir)
-    return findings.diagnostics
+    between = {task.symbol for task in ir.tasks if task.kind == "transfer" or task.along}
+    runs = {s.symbol: (s, s.times) for s in ir.sections if not {t.symbol for t in ir.tasks[s.extent.start : s.extent.stop]} <= between}
+    return [*findings.diagnostics, *verify_shares(findings.facts, ir.stages, runs, "section")]
 
 
 _NAMED: tuple[tuple[type[OperationDeclaration], tuple[tuple[str, str], ...]], ...] = (
@@ -204,12 +207,20 @@ def _meshes(findings: Findings, ir: PortablePlanIR) -> None:
             findings.refuse("R7", mesh, "a plan is under one mesh", note("the first is here", ir.meshes[0].span))
 
 
-@PLAN.rule("R6", "a transfer is between two ranks, and nothing else is")
-def _transfers(findings: Findings, tasks: Mapping[str, Task]) -> None:
-    """A transfer is between two ranks; no other task is."""
+@PLAN.rule("R6", "a transfer is between two ranks, or along an axis of the mesh, and nothing else is")
+def _transfers(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task]) -> None:
+    """A transfer is between two ranks, or from each to the next one along an axis; no other task is."""
+    axes = {axis for mesh in ir.meshes for axis in mesh.axes}
     for name, task in tasks.items():
         ranks = task.ranks
-        if task.kind != "transfer":
+        if task.along and (task.kind != "transfer" or task.says(Task.ranks)):
+            findings.refuse("R6", task, f"@{name} goes along an axis, so it is a transfer, and between no other ranks")
+        elif task.along:
+            if task.along not in axes:
+                findings.refuse(
+                    "R6", task, f"@{name} goes along '{task.along}', which is no axis of the mesh{suggestion(task.along, axes)}"
+                )
+        elif task.kind != "transfer":
             if task.says(Task.ranks):
                 findings.refuse("R6", task, f"@{name} is no transfer, so it is not between ranks")
         elif len(ranks) != 2 or ranks[0] == ranks[1]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.stages import Transfer
 from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work
 from bpir.ir.attributes import Attribute
@@ -322,12 +323,15 @@ class BlockCheck:
 
     def _judge_kind(self, task: dist.Task, plan: Task) -> None:
         for field, found, expected in (
-            (Task.kind, plan.kind, "collective" if isinstance(task, dist.Collective) else "compute"),
+            (Task.kind, plan.kind, task.kind_of_plan),
             (Task.kind_of_work, plan.kind_of_work, task.kind_of_work),
             (Task.phase, plan.phase, task.phase),
         ):
             if found != expected:
                 self.findings.refuse("R6", plan, f"the {field.name} of @{plan.symbol} is '{found}', its source's '{expected}'")
+        axis = task.axis if isinstance(task, Transfer) else ""
+        if plan.along != axis:
+            self.findings.refuse("R6", plan, f"@{plan.symbol} goes along '{plan.along}', its source along '{axis}'")
         rule = task.rule
         requires = rule.capabilities if rule is not None else (task.kind_of_work,)
         self._same("R7", plan, "requires", plan.requires, set(requires))

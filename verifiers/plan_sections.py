@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.dist.stages import Border
+from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, networks, part_of, part_of_phase, times_of
 from bpir.dialects.plan import Section, Task
 from bpir.dialects.sections import Flow
@@ -17,6 +18,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.verifiers.network_calls import runs
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.stage_rows import runs_between
 
 Homes = Mapping[str, Mapping[Value, str]]
 """The buffer of each value, by the block that it is in."""
@@ -33,6 +35,8 @@ class Lineage:
         self.several = len(blocks) > 1
         self.network = next(iter(networks(source)), None)
         self._runs = runs(calls(self.network)) if self.network is not None else {}
+        between = runs_between(len(DistributedTaskIR(source).stages))
+        self._runs |= dict.fromkeys((block.symbol for block in blocks if _is_between(block)), between)
         self._layers: dict[str, str] = {}  # the first block that has a layer
         for block in blocks:
             for task in block.tasks:
@@ -73,6 +77,11 @@ class _Expected:
     ) -> None:
         self.block, self.place, self.tasks, self.times, self.after = block, place, tasks, times, after
         self.takes, self.implied, self.carries = takes, implied, carries
+
+
+def _is_between(block: dist.Block) -> bool:
+    """Whether it is what goes between the stages of a pipeline."""
+    return isinstance(block.operation.declaration, Border)
 
 
 _Given = tuple[int, str, bool]
@@ -119,7 +128,18 @@ class _Calls:
             if updates:
                 after = tuple(self.backward.get(block.symbol, ()))
                 self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
+        for block in filter(_is_between, self.lineage.blocks):
+            self._between(block)
         return self.found
+
+    def _between(self, block: dist.Block) -> None:
+        """What goes between stages has a section of each part, after all others of it."""
+        known = list(self.found)
+        for part in ("", FORWARD, BACKWARD):
+            sent = _of_part(block, part)
+            if sent:
+                after = tuple(place for place, other in enumerate(known) if part_of_phase(other.tasks[0].phase) == part)
+                self.found.append(_Expected(block, block.operation, sent, self.lineage.runs(block), after))
 
     def _call(self, call: Operation, operands: list[_Given]) -> list[_Given]:
         given = operands

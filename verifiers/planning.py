@@ -19,6 +19,7 @@ from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.plan_block import BlockCheck
 from bpir.verifiers.plan_sections import Lineage, verify_sections
+from bpir.verifiers.plan_stages import verify_planned_stages
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
 
@@ -71,6 +72,7 @@ class Planning:
         for buffer in self.plan.buffers:
             if buffer not in expected:
                 self.findings.refuse("R9", buffer, f"nothing of the source needs the buffer @{buffer.symbol}")
+        verify_planned_stages(self.findings, self.distributed, self.plan, lineage)
         verify_sections(self.findings, self.plan, lineage, planned, self.homes)
         verify_kept(self.findings, "R11", self.source, self.target)
         return self.findings.diagnostics

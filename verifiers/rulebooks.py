@@ -17,8 +17,9 @@ PLAN = RuleBook("plan")
 CONCRETE = RuleBook("concrete")
 INFERENCE = RuleBook("distribute-inference")
 TRAINING = RuleBook("distribute-training")
+STAGES = RuleBook("stages")
 PLANNING = RuleBook("plan-inference", "plan-training")
 BINDING = RuleBook(f"bind-{KIND}")
 
-BOOKS = (BP, PLACES, FORBIDDEN, MODEL, NETWORK, DIST, PLAN, CONCRETE, INFERENCE, TRAINING, PLANNING, BINDING)
+BOOKS = (BP, PLACES, FORBIDDEN, MODEL, NETWORK, DIST, PLAN, CONCRETE, INFERENCE, TRAINING, STAGES, PLANNING, BINDING)
 """Every book; the rules of a kind of target are those of its extension (`TargetExtension.rules`)."""

@@ -27,6 +27,7 @@ from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.placed_axes import TENSOR, verify_placement
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings, shares
+from bpir.verifiers.stages import StageCheck
 from bpir.verifiers.training_block import BlockTrace
 from bpir.verifiers.training_layout import Layout
 from bpir.verifiers.training_memory import MemoryCheck
@@ -85,6 +86,9 @@ class Training:
         for name, model in models.items():
             if name not in seen:
                 self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
+        if self.distributed.blocks:
+            strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
+            assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=True).run()
         verify_network(self.findings, Rules("R19", "R20"), self.model.module, self.target, training=True)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:

@@ -121,7 +121,7 @@ class Return(OperationDeclaration):
     """`dist.return %y`: the results of the block, or of the network."""
 
     name = "dist.return"
-    holders = ("dist.block", "dist.network")
+    holders = ("dist.block", "dist.border", "dist.network")
     syntax = (Operands(),)
     terminator = True
 
@@ -152,6 +152,7 @@ class Task(OperationDeclaration):
     matmul = Amount()  # operations that matrix products do, of a compute task
     effects = Words()  # on a state, of a compute task
     unread = Flag()  # of a compute task
+    kind_of_plan: ClassVar[str] = "compute"  # of what kind the task of a plan is
 
     @cached_property
     def layer(self) -> str:
@@ -269,6 +270,7 @@ class Collective(Task):
     """A task in which the ranks of a mesh axis take part; `work` has the logical bytes of the message."""
 
     axes = CollectiveAxes()
+    kind_of_plan = "collective"
     reduces: ClassVar[bool] = False
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
     conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
