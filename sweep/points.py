@@ -15,6 +15,7 @@ from bpir.ir.expression import ONE, ZERO, ExpressionError
 from bpir.parser import parse_expression
 from bpir.sweep.conditions import Condition, decided
 from bpir.sweep.evaluation import Evaluator, Values
+from bpir.sweep.parquet import Column, Packed, encoded_places
 from bpir.sweep.ratio import Ratio
 from bpir.sweep.structures import Derived, Structure, Value, point_symbols
 from bpir.sweep.whole import LARGEST, SMALLEST, Array
@@ -32,14 +33,12 @@ class Rows:
     """The rows of one part of a structure.
 
     Attributes:
-        columns: the values of each column: integers of 64 bits, or text where one of them is larger or a fraction.
-        fixed: the columns that have the same word or number everywhere.
+        columns: the values of each column: integers of 64 bits, or text where one of them is larger or a fraction, or a word.
         count: how many rows there are.
         filtered: how many points each relation or condition left out, of those that the ones before it kept.
     """
 
-    columns: Mapping[str, Array]
-    fixed: Mapping[str, Value]
+    columns: Mapping[str, Column]
     count: int
     filtered: Mapping[str, int]
 
@@ -115,12 +114,12 @@ class Compiled:
         values = self._evaluator.on(axes)
         kept, filtered = self._kept(values)
         count = prod(values.shape) if kept is None else int(np.count_nonzero(kept))
-        found: dict[str, Array] = {}
-        for name in stored:
-            if name not in self.structure.fixed:
-                found[name] = self._column(name, values, kept) if count else np.empty(0, np.int64)
-        fixed = {name: value for name, value in self.structure.fixed.items() if name in stored}
-        return Rows(found, fixed, count, filtered)
+        found: dict[str, Column] = {}
+        layout = Layout(values.shape, kept, count)
+        for name in stored if count else ():
+            fixed = self.structure.fixed.get(name)
+            found[name] = layout.constant(fixed) if fixed is not None else self._column(name, values, layout)
+        return Rows(found, count, filtered)
 
     def _kept(self, values: Values) -> tuple[Array | None, dict[str, int]]:
         """Which points are kept, None for all; and how many each relation left out."""
@@ -140,32 +139,69 @@ class Compiled:
                 break
         return kept, filtered
 
-    def _column(self, name: str, values: Values, kept: Array | None) -> Array:
+    def _column(self, name: str, values: Values, layout: Layout) -> Column:
         found = values.of(self.columns[name])
-        if found.undefined is not None and picked(found.undefined, values.shape, kept).any():
+        if found.undefined is not None and layout.rows(found.undefined).any():
             raise fail(f"the column '{name}' has no value at some points: {self.columns[name].text} divides by zero there", None)
-        return stored_values(found, values.shape, kept)
+        return layout.column(found)
 
 
-def picked(array: Array, shape: tuple[int, ...], kept: Array | None) -> Array:
-    """The elements at the points that are kept, in their order."""
-    full = np.broadcast_to(array, shape)
-    return full.ravel() if kept is None else full[kept]
+class Layout:
+    """How the rows of a part go through its points; what columns that depend on the same axes have in common.
+
+    Args:
+        shape: of the points.
+        kept: which of them are rows; None for all.
+        count: how many rows there are.
+    """
+
+    def __init__(self, shape: tuple[int, ...], kept: Array | None, count: int) -> None:
+        self.shape, self.kept, self.count = shape, kept, count
+        self._places: dict[tuple[int, ...], tuple[Array, Packed]] = {}
+
+    def rows(self, array: Array) -> Array:
+        """The elements of the rows, in their order."""
+        full = np.broadcast_to(array, self.shape)
+        return full.ravel() if self.kept is None else full[self.kept]
+
+    def constant(self, value: Value) -> Column:
+        """A column with the same value everywhere."""
+        array = np.array([value], dtype=np.int64 if isinstance(value, int) else object)
+        return Column(array, encoded_places(np.zeros(self.count, np.int8), 1))
+
+    def column(self, found: Ratio) -> Column:
+        """A column of exact values; those that few points differ in as a dictionary."""
+        above, below = found.above.values, found.below.values
+        shape = np.broadcast_shapes(above.shape, below.shape)
+        if prod(shape) * 4 > self.count and prod(shape) > 1:
+            return Column(stored_values(self.rows(above), self.rows(below)))
+        used, places = self._through(shape)
+        parts = (np.broadcast_to(part, shape).ravel()[used] for part in (above, below))
+        return Column(stored_values(*parts), places)
+
+    def _through(self, shape: tuple[int, ...]) -> tuple[Array, Packed]:
+        """Which elements of an array of this shape the rows have, and how they go through these."""
+        if shape not in self._places:
+            size = prod(shape)
+            places = self.rows(np.arange(size, dtype=np.int32).reshape(shape))
+            occurs = np.zeros(size, bool)
+            occurs[places] = True
+            used = np.flatnonzero(occurs)
+            if len(used) < size:
+                places = (np.cumsum(occurs) - 1)[places]
+            self._places[shape] = used, encoded_places(places, len(used))
+        return self._places[shape]
 
 
-def stored_values(found: Ratio, shape: tuple[int, ...], kept: Array | None) -> Array:
-    """The exact values as they are stored: of 64 bits if all fit, else as decimal text, a fraction as `p/q`."""
-    above, below = found.above, found.below
-    if below.high != 1:
-        numerators, denominators = picked(above.values, shape, kept), picked(below.values, shape, kept)
-        if (numerators % denominators).any():
-            return np.array([str(Fraction(int(a), int(b))) for a, b in zip(numerators, denominators, strict=True)], dtype=object)
-        result = numerators // denominators
-    else:
-        result = picked(above.values, shape, kept)
+def stored_values(above: Array, below: Array) -> Array:
+    """Exact values as they are stored: of 64 bits if all fit, else as decimal text, a fraction as `p/q`."""
+    result = above
+    if (below != 1).any():
+        if (above % below).any():
+            return np.array([str(Fraction(int(a), int(b))) for a, b in zip(above, below, strict=True)], dtype=object)
+        result = above // below
     if result.dtype == np.object_:
-        low, high = int(result.min()), int(result.max())
-        if low < SMALLEST or high > LARGEST:
+        if min(result) < SMALLEST or max(result) > LARGEST:
             return np.array([str(value) for value in result], dtype=object)
         result = result.astype(np.int64)
     return result

@@ -1,15 +1,16 @@
-"""Rows on disk, as Parquet and CSV: DuckDB writes, joins and queries them, with one thread, so that the same rows are the same bytes."""
+"""Rows on disk, as Parquet and CSV. DuckDB queries them, with one thread and in their order, so that the same rows are the same bytes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import attrs
+import numpy as np
 
 from bpir.ir.diagnostic import fail
+from bpir.sweep.parquet import Column, Group, join, write_group
 from bpir.sweep.points import Rows
 
 MEMORY_LIMIT = "1GB"
@@ -18,12 +19,15 @@ MEMORY_LIMIT = "1GB"
 
 @attrs.frozen
 class Stored:
-    """A part that was evaluated: its file (none if it has no rows), and what is known of it."""
+    """A part that was evaluated: its file (None if it has no rows), and how many points each relation left out."""
 
-    path: str
-    count: int
-    texts: tuple[str, ...]  # the columns that are text
+    group: Group | None
     filtered: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many rows it has."""
+        return self.group.count if self.group is not None else 0
 
 
 @cache
@@ -55,55 +59,45 @@ def literal(value: int | str) -> str:
 def write_part(rows: Rows, names: Sequence[str], path: str) -> Stored:
     """Write the rows of a part, with these columns in order, whole or not at all."""
     if not rows.count:
-        return Stored("", 0, (), rows.filtered)
-    texts = tuple(name for name in names if name in rows.columns and rows.columns[name].dtype == object)
-    texts += tuple(name for name, value in rows.fixed.items() if isinstance(value, str))
-    data = {f"c{place}": rows.columns[name] for place, name in enumerate(names) if name in rows.columns}
-    data = data or {"c": _ones(rows.count)}
-    shown = []
-    for place, name in enumerate(names):
-        kind = "VARCHAR" if name in texts else "BIGINT"
-        value = literal(rows.fixed[name]) if name in rows.fixed else f"CAST(c{place} AS {kind})"
-        shown.append(f"{value} AS {quoted(name)}")
-    written = f"{path}.{os.getpid()}"
-    database = connection()
-    database.register("data", data)
-    try:
-        database.execute(f"COPY (SELECT {', '.join(shown)} FROM data) TO {literal(written)} (FORMAT parquet)")
-    finally:
-        database.unregister("data")
-    os.replace(written, path)
-    return Stored(path, rows.count, texts, rows.filtered)
-
-
-def _ones(count: int) -> Any:
-    import numpy as np
-
-    return np.ones(count, np.int8)
+        return Stored(None, rows.filtered)
+    return Stored(write_group(path, names, [rows.columns[name] for name in names], rows.count), rows.filtered)
 
 
 @attrs.frozen
 class Table:
-    """All rows of a sweep: the files of its parts in order, its columns, and those that are text in one of them."""
+    """All rows of a sweep: its parts in order, its columns, and those that are text in one of them."""
 
-    files: tuple[str, ...]
+    groups: tuple[Group, ...]
     names: tuple[str, ...]
     texts: frozenset[str]
 
     @property
     def sql(self) -> str:
         """The rows as a query; a column that is text in one part is text in all."""
-        if not self.files:
-            empty = ", ".join(f"CAST(NULL AS {'VARCHAR' if name in self.texts else 'BIGINT'}) AS {quoted(name)}" for name in self.names)
-            return f"SELECT {empty} WHERE false"
-        shown = ", ".join(f"CAST({quoted(n)} AS {'VARCHAR' if n in self.texts else 'BIGINT'}) AS {quoted(n)}" for n in self.names)
-        listed = ", ".join(map(literal, self.files))
+        kinds = {name: "VARCHAR" if name in self.texts else "BIGINT" for name in self.names}
+        if not self.groups:
+            return f"SELECT {', '.join(f'CAST(NULL AS {kind}) AS {quoted(name)}' for name, kind in kinds.items())} WHERE false"
+        shown = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in kinds.items())
+        listed = ", ".join(literal(group.path) for group in self.groups)
         return f"SELECT {shown} FROM read_parquet([{listed}], union_by_name = true)"
 
     def write(self, path: str, form: str) -> None:
         """Write all rows to one file, `parquet` or `csv`."""
-        options = "FORMAT parquet" if form == "parquet" else "FORMAT csv, HEADER"
-        connection().execute(f"COPY ({self.sql}) TO {literal(path)} ({options})")
+        if form == "csv":
+            connection().execute(f"COPY ({self.sql}) TO {literal(path)} (FORMAT csv, HEADER)")
+            return
+        texts = [name in self.texts for name in self.names]
+        join(path, self.names, texts, [self._alike(group, texts) for group in self.groups])
+
+    def _alike(self, group: Group, texts: Sequence[bool]) -> Group:
+        """The part with text where another part has it."""
+        if [chunk.text for chunk in group.chunks] == list(texts):
+            return group
+        shown = ", ".join(f"CAST({quoted(name)} AS VARCHAR) AS c{place}" for place, name in enumerate(self.names))
+        found = connection().execute(f"SELECT {shown} FROM read_parquet({literal(group.path)})").fetchnumpy()
+        arrays = (np.asarray(found[f"c{place}"], dtype=object) for place in range(len(self.names)))
+        columns = [Column(array if text else array.astype(np.int64)) for array, text in zip(arrays, texts, strict=True)]
+        return write_group(f"{group.path}.text", self.names, columns, group.count)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """The answer to a query in which `rows` are the rows."""
@@ -113,6 +107,6 @@ class Table:
 
 def table(parts: Iterable[Stored], names: Sequence[str], words: Iterable[str]) -> Table:
     """The rows of all parts, in order."""
-    found = list(parts)
-    texts = {*words, *(name for part in found for name in part.texts)}
-    return Table(tuple(part.path for part in found if part.path), tuple(names), frozenset(texts))
+    groups = tuple(part.group for part in parts if part.group is not None)
+    texts = {name for group in groups for name, chunk in zip(names, group.chunks, strict=True) if chunk.text}
+    return Table(groups, tuple(names), frozenset({*words, *texts}))

@@ -52,7 +52,7 @@ def test_a_cluster_of_two_gives_the_same_bytes(alone: tuple[bytes, bytes, Result
     """4 degrees * 6 replicas * 40 batches * 2 = 1,920 points, in 36 parts of at most 64."""
     parquet, csv, result = written(Cluster(cluster), tmp_path)
     assert result.points == result.kept == csv.count(b"\n") - 1 == 1_920
-    assert len(result.table.files) >= 30
+    assert len(result.table.groups) >= 30
     assert (parquet, csv) == alone[:2]
 
 
@@ -76,5 +76,5 @@ def test_parts_make_no_difference(alone: tuple[bytes, bytes, Result], tmp_path: 
     (tmp_path / "parts").mkdir()
     whole = sweep(attrs.evolve(request_of(), part=1 << 20), Local(), str(tmp_path / "parts"), lambda *told: None)
     whole.table.write(str(tmp_path / "rows.csv"), "csv")
-    assert len(whole.table.files) == 8  # one rank or several, of either kind, with or without recomputation
+    assert len(whole.table.groups) == 8  # one rank or several, of either kind, with or without recomputation
     assert (tmp_path / "rows.csv").read_bytes() == alone[1]
