@@ -25,7 +25,6 @@ from bpir.ir.expression_bounds import integral
 from bpir.ir.expression_core import Coefficient, Terms, atom_expression, clean, intern, normal
 from bpir.ir.expression_values import Substitution
 from bpir.ir.prover.integers import is_integral
-from bpir.ir.prover.order import is_nonnegative as is_nonnegative_by_refutation
 from bpir.ir.relation import Relation
 from bpir.ir.relations_proof import by_floors, equal_by_cases, has_nodes, is_nonnegative, is_nonnegative_by_signs, simplify
 from bpir.ir.relations_remainders import equal_by_remainders, has_quotients
@@ -36,6 +35,13 @@ from bpir.ir.verdict import Verdict, proved, refuted, unknown
 
 if TYPE_CHECKING:
     from bpir.ir.relations_smallest import Witness
+
+def is_nonnegative_by_refutation(system: System, expr: Expr, strict: bool = False) -> bool:
+    """Whether the prover of orders shows it; loaded by the first claim that nothing simpler decides."""
+    from bpir.ir.prover.order import is_nonnegative as by_refutation
+
+    return by_refutation(system, expr, strict)
+
 
 _PROOF = 400_000  # steps of arithmetic that one proof, or one search for a witness, may take
 _QUICK = 20  # admissible values tried before a proof by cases, which costs more

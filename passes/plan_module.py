@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.dialects.network import called, calls, networks, part_of_phase
 from bpir.ir.diagnostic import fail
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.passes.distribution import new_module
 from bpir.passes.inputs import inputs_of
-from bpir.passes.plan_sections import network_sections, plain_sections, runs
 from bpir.passes.plan_space import Space
 from bpir.passes.planning import Planning
 from bpir.verifiers.levels import place_of
@@ -28,8 +28,11 @@ def planned(ir: DistributedTaskIR, make: Make) -> PortablePlanIR:
     """
     plannings, found = plan_blocks(ir, make)
     whole = networks(ir.module)
-    several = plain_sections(plannings) if len(plannings) > 1 and not whole else []
-    sections = network_sections(whole[0], plannings, ir) if whole else several
+    sections = []
+    if whole or len(plannings) > 1:
+        from bpir.passes.plan_sections import network_sections, plain_sections
+
+        sections = network_sections(whole[0], plannings, ir) if whole else plain_sections(plannings)
     blocks = list(plannings.values())
     facts = [fact for planning in blocks for fact in planning.facts()]
     tasks = [task for tasks, _ in found for task in tasks]
@@ -47,7 +50,12 @@ def plan_blocks(ir: DistributedTaskIR, make: Make) -> tuple[dict[str, Planning],
         raise fail("the module has no dist.block to plan", place_of(ir.module))
     whole = networks(ir.module)
     named = (*ir.workloads, *ir.strategies, *ir.targets, *ir.deployments) if whole else ()
-    space = Space(list(blocks.values()), runs(calls(whole[0])) if whole else {}, bool(whole), [b.symbol for b in named])
+    times: Mapping[str, Expr] = {}
+    if whole:
+        from bpir.passes.plan_sections import runs
+
+        times = runs(calls(whole[0]))
+    space = Space(list(blocks.values()), times, bool(whole), [b.symbol for b in named])
     plannings: dict[str, Planning] = {}
     found = []
     first = 0

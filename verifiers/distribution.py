@@ -14,7 +14,7 @@ from bpir.dialects.model.attention import Attention, Cached, KvAppend
 from bpir.dialects.model.base import ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
-from bpir.dialects.network import blocks, called
+from bpir.dialects.network import blocks, called, networks
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, note
@@ -26,7 +26,6 @@ from bpir.verifiers.choices import Options, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.expert_rows import BATCH, ExpertRows, shared_by_experts
 from bpir.verifiers.inputs import fields_named, verify_kept
-from bpir.verifiers.network_calls import Rules, verify_network
 from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.rulebooks import INFERENCE
@@ -95,7 +94,10 @@ class Distribution:
         if self.distributed.blocks:
             strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
             assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=False).run()
-        verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
+        if networks(self.source) or networks(self.target):
+            from bpir.verifiers.network_calls import Rules, verify_network
+
+            verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:
             if mesh.symbol not in used:

@@ -15,7 +15,6 @@ from bpir.dialects.sections import Flow
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.verifiers.network_calls import runs
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.stage_rows import runs_between
@@ -34,7 +33,11 @@ class Lineage:
         self.blocks = blocks
         self.several = len(blocks) > 1
         self.network = next(iter(networks(source)), None)
-        self._runs = runs(calls(self.network)) if self.network is not None else {}
+        self._runs: dict[str, Expr] = {}
+        if self.network is not None:
+            from bpir.verifiers.network_calls import runs
+
+            self._runs = runs(calls(self.network))
         between = runs_between(len(DistributedTaskIR(source).stages))
         self._runs |= dict.fromkeys((block.symbol for block in blocks if _is_between(block)), between)
         self._layers: dict[str, str] = {}  # the first block that has a layer

@@ -6,7 +6,7 @@ values, which is a proof where it leaves none out, and the proofs of `refutation
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,11 @@ from bpir.ir.expression import ExpressionError
 from bpir.ir.records import Record, evolved
 from bpir.ir.satisfiability.constraints import Problem
 from bpir.ir.satisfiability.domains import Empty
-from bpir.ir.satisfiability.linear import excluded
 from bpir.ir.satisfiability.propagation import Propagator
-from bpir.ir.satisfiability.refutation import refuted
-from bpir.ir.satisfiability.search import Point, Search
 
 if TYPE_CHECKING:
     from bpir.ir.relations import Relation
+    from bpir.ir.satisfiability.search import Point
 
 EFFORT = 1_000_000  # steps for all relations of a module
 _NARROW = (1, 2, 4)  # values of each symbol that the first searches try
@@ -121,8 +119,16 @@ def _part(relations: Sequence[Relation], bindings: Mapping[str, int], effort: Ef
     except Empty:
         return none
     least = {name: propagator.domains.lower[v] or 1 for v, name in enumerate(problem.symbols)}
-    if holds(least):
-        return Answer(least)
+    return Answer(least) if holds(least) else _searched(relations, propagator, holds, effort)
+
+
+def _searched(relations: Sequence[Relation], propagator: Propagator, holds: Callable[[Point], bool], effort: Effort) -> Answer:
+    """What searches and proofs find; they are loaded where the least numbers are no answer."""
+    from bpir.ir.satisfiability.linear import excluded
+    from bpir.ir.satisfiability.refutation import refuted
+    from bpir.ir.satisfiability.search import Search
+
+    none = Answer(impossible=True, relations=tuple(relations))
     for widths, proof in ((_NARROW, excluded), (_WIDE[:1], refuted), (_WIDE[1:], None)):
         for width in widths:
             search = Search(propagator, holds, lambda: excluded(propagator))
