@@ -88,7 +88,7 @@ def job_cost(shape: Shape, costs: Costs, tasks: Sequence[TaskCost]) -> JobCost:
         found += proof
         seconds["bubble"] = _calculon_bubble(shape, device, border)
     else:
-        seconds["bubble"] = _bubble(shape, blocks, place, border)
+        seconds["bubble"] = _bubble(shape, blocks, place)
     ordered = {key: seconds[key] for key in KEYS}
     return JobCost({**ordered, "total": in_all(ordered.values())}, device.device, place, border, found)
 
@@ -112,7 +112,7 @@ class _Device:
 
     @property
     def busy(self) -> Seconds:
-        """Of one microbatch, without the messages between stages."""
+        """Of one microbatch."""
         return in_all(self.repeated.values())
 
 
@@ -130,7 +130,7 @@ def key_of(cost: TaskCost) -> str:
 def _border(shape: Shape, costs: Costs) -> tuple[Seconds, tuple[Evidence, ...]]:
     """One message from a stage to the next; nothing where transfers are tasks, or there is one stage."""
     message = shape.messages.get("pipeline_forward", Fraction(0))
-    if shape.stages == 1 or not message or not shape.calculon:
+    if not shape.calculon or shape.stages == 1 or not message:
         return NONE, ()
     return costs.message(P2P, message, "pipeline")
 
@@ -159,11 +159,11 @@ def _calculon_bubble(shape: Shape, device: _Device, border: Seconds) -> Seconds:
     return chunk.times(shape.stages - 1 + extra) - saved.times(missing)
 
 
-def _bubble(shape: Shape, blocks: Sequence[_Device], place: int, border: Seconds) -> Seconds:
+def _bubble(shape: Shape, blocks: Sequence[_Device], place: int) -> Seconds:
     """What the other stages take of one microbatch, in chunks; and what microbatches that do not fill a round of chunks leave."""
     if shape.stages == 1:
         return NONE
-    busy = [block.busy + border.times(2 * shape.chunks) for block in blocks]
+    busy = [block.busy for block in blocks]
     others = in_all(seconds for index, seconds in enumerate(busy) if index != place).times(1 / shape.chunks)
     rest = shape.microbatches % shape.stages
     extra = (shape.chunks - 1) * (shape.stages - rest) if rest else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 
 import attrs
@@ -66,23 +66,35 @@ def shape_of(plan: PortablePlanIR, report: Report, numbers: Mapping[str, int]) -
     calculon = as_word(fields.get("convention")) == "calculon"
     stages = field("pipeline")
     sections = report.sections or (SectionRow("", ONE, tuple(range(len(report.tasks)))),)
-    counts = {section.name: number(section.times) for section in sections}
-    blocks = int(counts[sections[0].name]) if len({counts[name] for name in counts}) == 1 else 0
-    devices = _devices(plan, values) or (Device(counts),)
-    if calculon:
+    borders = {section.name for section in sections if all(report.tasks[place].moves == "transfer" for place in section.tasks)}
+    counts = {section.name: number(section.times) for section in sections if section.name not in borders}
+    blocks = int(counts[sections[0].name]) if len(set(counts.values())) == 1 else 0
+    devices = _devices(plan, values, _directions(report, sections, borders)) or (Device(counts),)
+    if calculon:  # what goes between its stages is a message of the job
         devices = (Device({name: Fraction(-(-count // stages)) for name, count in counts.items()}),) * stages
     job = report.job
     messages = {name: number(value) for name, value in job.messages.items()} if job is not None else {}
     return Shape(devices, sections, blocks, stages, field("interleaving"), field("microbatches"), calculon, fields, ranks, messages)
 
 
-def _devices(plan: PortablePlanIR, values: Mapping[str, Expr]) -> tuple[Device, ...]:
-    """The devices of the stages that a plan says; none where it says none."""
+def _directions(report: Report, sections: Sequence[SectionRow], borders: Set[str]) -> dict[str, bool]:
+    """The sections that send from stage to stage, and whether they send forward."""
+    return {s.name: report.tasks[s.tasks[0]].phase == "forward" for s in sections if s.name in borders}
+
+
+def _devices(plan: PortablePlanIR, values: Mapping[str, Expr], sends: Mapping[str, bool]) -> tuple[Device, ...]:
+    """The devices of the stages that a plan says; none where it says none.
+
+    Each chunk sends to the next one forward, and to the one before it backward: all but the last one, and the first one.
+    """
+    rows = sorted(plan.stages, key=lambda stage: (stage.chunk, stage.place))
     found: dict[int, dict[str, Fraction]] = {}
-    for stage in getattr(plan, "stages", ()):
+    for place, stage in enumerate(rows):
         runs = found.setdefault(stage.place, {})
         for name, times in stage.times().items():
             runs[name] = runs.get(name, Fraction(0)) + number(times.substitute(values))
+        for name, forward in sends.items():
+            runs[name] = runs.get(name, Fraction(0)) + (place < len(rows) - 1 if forward else place > 0)
     return tuple(Device(runs) for _, runs in sorted(found.items()))
 
 

@@ -205,3 +205,42 @@ def test_a_plan_is_not_changed(tmp_path: object, capsys: pytest.CaptureFixture[s
 def test_the_systems_of_the_examples_are_read() -> None:
     for path in sorted((ROOT / "examples" / "systems").glob("*.toml")):
         System(Source(path.name, path.read_text()))
+
+
+STACK = """
+  model.network @stack(%x: !bp.tensor<B x S x H, e>) {
+    %z = model.repeat 3 @block %x
+    model.return %z
+  }
+"""
+BETWEEN = """
+[[network]]
+devices = 64
+bytes_per_second = 10
+efficiency = 1
+latency = 0.5
+p2p = {factor = 1.0, share = 0}
+"""
+
+
+def test_the_busiest_stage_sets_the_pace_and_the_others_are_the_bubble() -> None:
+    """Three blocks in two stages: the first one has two, sends one message forward a microbatch (2*4 elements of 2 bytes at 10 bytes a
+    second after half a second), and waits for what the second one does with one microbatch: a block, and a message backward."""
+    text = BLOCK.rstrip().removesuffix("}") + STACK + "}\n"
+    plan = run(read(text), "distribute-training{pipeline=2 microbatches=5}", "plan-training", NUMBERS)
+    found = estimate(plan, machine(MACHINE + BETWEEN), {})
+    forward, backward, tensor = (
+        sum(cost.seconds.value for cost in found.tasks if chosen(cost) and cost.task.moves is None)
+        for chosen in (
+            lambda cost: cost.task.phase == "forward" and not cost.task.collective,
+            lambda cost: cost.task.phase in ("activation_gradient", "weight_gradient") and not cost.task.collective,
+            lambda cost: cost.task.collective is not None,
+        )
+    )
+    seconds = {key: value.value for key, value in found.seconds.items()}
+    message = 0.5 + 16 / 10
+    assert seconds["forward"] == pytest.approx(5 * 2 * forward)
+    assert seconds["backward"] == pytest.approx(5 * 2 * backward)
+    assert seconds["tensor_parallel"] == pytest.approx(5 * 2 * tensor)
+    assert seconds["pipeline_parallel"] == pytest.approx(5 * message)
+    assert seconds["bubble"] == pytest.approx(forward + backward + tensor + message)
