@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bpir.dialects.bind import Strategy, as_expr
 from bpir.dialects.bp import Bind, Symbols, bindings_attribute, symbol_table
@@ -65,18 +65,26 @@ def check_relations(module: Operation, numbers: Mapping[str, int], place: Callab
     facts = Facts((*table.relations, *table.assumptions), numbers)
     broken = facts.violations()
     if broken:
-        used = sorted({name for r in broken for name in (*r.left.symbols, *r.right.symbols)})
+        used = _symbols_of(broken)
         bound = ", ".join(f"{name} = {numbers[name]}" for name in used if name in numbers)
         raise fail(
             "the numbers break the relation " + " and ".join(f"'{r.text}'" for r in broken),
-            next((span for name in used if (span := place(name)) is not None), None),
+            _first_place(used, place),
             note(f"bound here are {bound}"),
             *(note(_assumed(module, relation)) for relation in broken if relation in table.assumptions),
         )
     answer = facts.satisfied
     if answer.witness is None:
-        used = sorted({name for r in answer.relations for name in r.symbols})
-        raise fail(answer.text(facts.bindings), next((span for name in used if (span := place(name)) is not None), None))
+        raise fail(answer.text(facts.bindings), _first_place(_symbols_of(answer.relations), place))
+
+
+def _symbols_of(relations: Iterable[Relation]) -> list[str]:
+    return sorted({name for relation in relations for name in relation.symbols})
+
+
+def _first_place(names: Iterable[str], place: Callable[[str], Span | None]) -> Span | None:
+    """Where the first of the symbols that has a place got its number."""
+    return next((span for name in names if (span := place(name)) is not None), None)
 
 
 def _assumed(module: Operation, relation: Relation) -> str:

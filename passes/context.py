@@ -87,17 +87,33 @@ class PassContext(metaclass=Record):
         what = cls.name.partition(".")[2]
         if what not in self.current.reads:
             raise TypeError(f"pass '{self.current.name}' reads a {what}, and does not say so (Pass.reads)")
-        candidates = [binding for binding in given if kind in ("", _kind(binding))]
         overrides = self._overrides(table)
+        found = self._candidate(what, given, kind, wanted)
+        if found is None and not overrides:
+            others = (note("this one is of another kind", binding.span) for binding in given)
+            raise fail(f"pass '{self.current.name}' {_needed(what, kind)}", place_of(self.ir.module), *others)
+        fields = {**(found.fields if found is not None else {}), **overrides}
+        name = found.symbol if found is not None else what
+        properties: dict[str, Attribute] = {**(found.operation.properties if found is not None else {}), "sym_name": StringAttr(name)}
+        properties["fields"] = dictionary(fields.items())
+        if kind:
+            properties["kind"] = StringAttr(kind)
+        span = found.span if found is not None else self.ir.module.span
+        return Binding(name, fields, cls.build(properties=properties, span=span))
+
+    def _candidate(self, what: str, given: Sequence[bind.Binding], kind: str, wanted: str | None) -> bind.Binding | None:
+        """The one binding of those given that is of the kind and has the wanted name; None if none is of the kind.
+
+        Raises:
+            DiagnosticError: none has the name, or there are several.
+        """
+        candidates = [binding for binding in given if kind in ("", _kind(binding))]
         if wanted is not None:
             named = [binding for binding in candidates if binding.symbol == wanted]
             if not named:
-                known = [binding.symbol for binding in candidates]
+                known = ["@" + binding.symbol for binding in candidates]
                 kinds = f" of kind {kind}" if kind else ""
-                raise fail(
-                    f"there is no bind.{what} @{wanted}{kinds}{suggestion('@' + wanted, ['@' + name for name in known])}",
-                    self.place(what),
-                )
+                raise fail(f"there is no bind.{what} @{wanted}{kinds}{suggestion('@' + wanted, known)}", self.place(what))
             candidates = named
         if len(candidates) > 1:
             raise fail(
@@ -105,18 +121,7 @@ class PassContext(metaclass=Record):
                 candidates[1].span,
                 *(note(f"@{binding.symbol} is one of them", binding.span) for binding in candidates),
             )
-        found = candidates[0] if candidates else None
-        if found is None and not overrides:
-            others = (note("this one is of another kind", binding.span) for binding in given)
-            raise fail(f"pass '{self.current.name}' {_needed(what, kind)}", place_of(self.ir.module), *others)
-        name = found.symbol if found is not None else what
-        fields = {**(found.fields if found is not None else {}), **overrides}
-        properties: dict[str, Attribute] = {**(found.operation.properties if found is not None else {}), "sym_name": StringAttr(name)}
-        properties["fields"] = dictionary(fields.items())
-        if kind:
-            properties["kind"] = StringAttr(kind)
-        span = found.span if found is not None else self.ir.module.span
-        return Binding(name, fields, cls.build(properties=properties, span=span))
+        return candidates[0] if candidates else None
 
     def _overrides(self, table: tuple[Field, ...]) -> dict[str, Attribute]:
         """The fields that the options of the pass give.

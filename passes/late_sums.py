@@ -17,26 +17,38 @@ def late_sums(block: Operation, axes: Collection[str], erased: Callable[[Operati
         axes: those that lie on the mesh.
         erased: whether an operation is erased, so that its result is its operand: dropout in inference.
     """
-    same: dict[Value, Value] = {}
-    computed: list[tuple[Operation, ModelOperation | None, list[Value]]] = []
-    for operation in block.body:
-        rule = operation.declaration if isinstance(operation.declaration, ModelOperation) else None
-        operands = [same.get(value, value) for value in operation.operands]
-        if rule is not None and erased is not None and erased(operation):
-            same.update(zip(operation.results, operands, strict=True))
-        else:
-            computed.append((operation, rule, operands))
-    uses = Counter(value for _, _, operands in computed for value in operands)
+    computed = _computed(block, erased)
+    uses = Counter(value for _, operands in computed for value in operands)
     late: set[Value] = set()
     partial: set[Value] = set()
-    for operation, rule, operands in computed:
-        for lane in rule.factors(operation).lanes if rule is not None else ():
-            assert rule is not None
+    for operation, operands in computed:
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation):
+            continue
+        for lane in rule.factors(operation).lanes:
             read = [operands[index] for index in lane.operands if index not in rule.factors_of_sums]
             made = [operation.results[index] for index in lane.results]
-            if rule.passes_sums and partial.issuperset(read) and all(uses[value] == 1 for value in read):
+            passed = rule.passes_sums and partial.issuperset(read) and all(uses[value] == 1 for value in read)
+            if passed:
                 late.update(read)
-                partial.update(made)
-            elif rule.reduction == "sum" and any(lone_symbol(dim) in axes for dim in rule.contracted(operation, lane.results[0])):
+            if passed or _sums_shards(operation, rule, lane.results[0], axes):
                 partial.update(made)
     return late
+
+
+def _sums_shards(operation: Operation, rule: ModelOperation, result: int, axes: Collection[str]) -> bool:
+    """Whether a result is a sum over an axis that lies on the mesh."""
+    return rule.reduction == "sum" and any(lone_symbol(dim) in axes for dim in rule.contracted(operation, result))
+
+
+def _computed(block: Operation, erased: Callable[[Operation], bool] | None) -> list[tuple[Operation, list[Value]]]:
+    """The operations that are not erased, with their operands, for which those of erased ones stand."""
+    same: dict[Value, Value] = {}
+    computed: list[tuple[Operation, list[Value]]] = []
+    for operation in block.body:
+        operands = [same.get(value, value) for value in operation.operands]
+        if erased is not None and isinstance(operation.declaration, ModelOperation) and erased(operation):
+            same.update(zip(operation.results, operands, strict=True))
+        else:
+            computed.append((operation, operands))
+    return computed

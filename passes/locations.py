@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Span
 from bpir.ir.operation import Operation
@@ -24,12 +26,16 @@ def inherit_locations(source: Operation, derived: Operation) -> None:
             continue
         if operation.location is None:
             operation.location = origin.location
-        arguments = _located_arguments(origin)
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    if argument.location is None and argument.name in arguments:
-                        argument.location = arguments[argument.name]
+        _locate_arguments(operation, _located_arguments(origin))
+
+
+def _locate_arguments(operation: Operation, locations: Mapping[str | None, Attribute]) -> None:
+    """Give the arguments of an operation's blocks the locations of their names."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                if argument.location is None and argument.name in locations:
+                    argument.location = locations[argument.name]
 
 
 def _located_arguments(operation: Operation) -> dict[str | None, Attribute]:

@@ -68,25 +68,7 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
         raise fail("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'", block.span)
     batch_axis, token_axis = token_axes(block, workload)
     named = context_axis(block)
-    query, prefix, context = (as_expr(workload.get(field)) for field in ("query", "prefix", "context"))
-    if name == "decode" and (query is not None or prefix is not None):
-        field = "query" if query is not None else "prefix"
-        raise fail(f"'{field}' is a field of prefill: decode has one new token", block.span)
-    assumed: list[Relation] = []
-    if query is not None and prefix is not None:
-        if context is not None:
-            assumed.append(Relation("equal", context, prefix + query))
-        context = prefix + query
-    context = context or named
-    if context is None:
-        raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
-    if name == "decode":
-        query = ONE
-    elif query is None:
-        query = context if prefix is None else context - prefix
-        assumed += [] if prefix is None else [Relation("greater", context, prefix)]
-    elif prefix is None:
-        assumed.append(Relation("greater", context + ONE, query))
+    query, context, assumed = _tokens(block, name, workload, named)
     changes = (
         ("batch", batch_axis, as_expr(workload.get("batch")) or batch_axis),
         ("context", named or context, context),
@@ -97,6 +79,30 @@ def phase_of(block: Operation, workload: Mapping[str, Attribute]) -> Phase:
     last = {**substitution, **_substitution(block, [("token", token_axis, ONE)])} if shortened else None
     causal = as_word(workload.get("causal")) or "dense"
     return Phase(name, context, query, context - query, substitution, last, tuple(assumed), causal)
+
+
+def _tokens(block: Operation, name: str, workload: Mapping[str, Attribute], named: Expr | None) -> tuple[Expr, Expr, list[Relation]]:
+    """The new tokens, all visible ones, and what that assumes; `named` is the context that the model names.
+
+    Raises:
+        DiagnosticError: the workload says too little, or fields of another phase.
+    """
+    query, prefix, context = (as_expr(workload.get(field)) for field in ("query", "prefix", "context"))
+    if name == "decode" and (query is not None or prefix is not None):
+        field = "query" if query is not None else "prefix"
+        raise fail(f"'{field}' is a field of prefill: decode has one new token", block.span)
+    if query is not None and prefix is not None:
+        return query, prefix + query, [Relation("equal", context, prefix + query)] if context is not None else []
+    context = context or named
+    if context is None:
+        raise fail("the workload does not say how many KV tokens are visible: add 'context = c' or a number", block.span)
+    if name == "decode":
+        return ONE, context, []
+    if query is not None:
+        return query, context, [Relation("greater", context + ONE, query)]
+    if prefix is not None:
+        return context - prefix, context, [Relation("greater", context, prefix)]
+    return context, context, []
 
 
 def counted_pairs(causal: str, query: Expr, prefix: Expr, window: Expr | None) -> Expr | None:

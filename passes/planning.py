@@ -118,14 +118,8 @@ class Planning:
 
     def _task(self, index: int, task: dist.Task) -> Operation:
         name, rule, kind = self.names[task.operation], task.rule, task.kind_of_work
-        buffers = self.space.buffers
         reads, writes = (list(dict.fromkeys(names)) for names in self.uses(task))
-        updated = [buffers[buffer] for buffer in writes if buffers[buffer].role in ("constant", "state")]
-        readers = [reader for buffer in updated for reader in buffer.consumers]  # they need weights and states as they were
-        for buffer in reads:
-            buffers[buffer].consumers[name] = index
-        for buffer in writes:
-            buffers[buffer].producers[name] = index
+        readers = self._use(name, index, reads, writes)
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "kind": StringAttr(task.kind_of_plan),
@@ -148,6 +142,17 @@ class Planning:
         if rule is not None and rule.alternatives:
             properties["alternatives"] = ArrayAttr(tuple(map(StringAttr, rule.alternatives)))
         return plan.Task.build(properties=properties, span=task.span)
+
+    def _use(self, name: str, index: int, reads: Sequence[str], writes: Sequence[str]) -> list[str]:
+        """Enter a task at its buffers; the tasks before it that need the weights and states as they were."""
+        buffers = self.space.buffers
+        updated = [buffers[buffer] for buffer in writes if buffers[buffer].role in ("constant", "state")]
+        readers = [reader for buffer in updated for reader in buffer.consumers]
+        for buffer in reads:
+            buffers[buffer].consumers[name] = index
+        for buffer in writes:
+            buffers[buffer].producers[name] = index
+        return readers
 
     def _groups(self, tasks: Sequence[Operation]) -> list[Operation]:
         """Tasks with the same dependencies (and at least one) can run at once: none of them needs another."""
