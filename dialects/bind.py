@@ -5,7 +5,7 @@ A target is a contract of a machine and stays as it is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from bpir.dialects.bp import ExprAttr
@@ -316,10 +316,6 @@ class Deployment(Binding):
                 report.error(operation, f"a link leads from a device to another one, not from {link[0]} to {link[1]}")
             elif min(link) < 0 or (count is not None and count.integer is not None and max(link) >= count.integer):
                 report.error(operation, f"the link {link[0]} -> {link[1]} names a device that the deployment does not have")
-
-
-def fields_text(fields: Mapping[str, Attribute]) -> str:
-    return ", ".join(f"{name} = {field_text(value)}" for name, value in fields.items())
 
 
 def as_expr(value: Attribute | None) -> Expr | None:

@@ -10,8 +10,6 @@ import attrs
 
 from bpir.importer.decoder import Decoder, Layer
 
-RESIDUAL = "!bp.tensor<B x S x H, {element}>"
-
 
 @attrs.define
 class Lines:

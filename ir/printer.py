@@ -30,13 +30,6 @@ def print_module(module: Operation, generic: bool = False, locations: bool = Fal
     return _Printer(module, generic, locations).text()
 
 
-def print_operation(operation: Operation) -> str:
-    """One operation in custom form, without a line feed at its end: for diagnostics."""
-    printer = _Printer(operation, False, False)
-    printer.drive(printer.operation(operation, "", operation.dialect))
-    return "".join(printer.out)
-
-
 def print_with_places(module: Operation, generic: bool = False) -> tuple[str, list[tuple[Operation, int]]]:
     """The text of a module with its locations, and where in it the name of each operation begins, in the order of the text."""
     printer = _PlacedPrinter(module, generic, True)

@@ -47,7 +47,7 @@ class BindSymbolsPass(TransformationPass):
             result = new_module(module, top_level(module))
         else:
             values = {name: constant(number) for name, number in numbers.items()}
-            result = rewrite_module(module, lambda expr: expr.substitute(values), lambda operation: operation)
+            result = rewrite_module(module, lambda expr: expr.substitute(values))
         return _with_bindings(result, merged if numbers else None)
 
 

@@ -21,7 +21,7 @@ class CanonicalizePass(TransformationPass):
 
     def run(self, module: Operation, context: PassContext) -> Operation:
         facts = symbol_table(module).declared_facts
-        result = rewrite_module(module, facts.reduce, lambda operation: operation)
+        result = rewrite_module(module, facts.reduce)
         for block in ModelIR(result).blocks:
             _drop_dead(block.operation)
         return result

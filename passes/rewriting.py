@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from bpir.dialects.bp import Rewriting, rewrite_attribute
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.dialect import is_input
@@ -11,14 +9,14 @@ from bpir.ir.operation import Operation, Value, clone, top_level
 from bpir.passes.distribution import new_module
 
 
-def rewrite_module(module: Operation, rewrite: Rewriting, change: Callable[[Operation], Operation]) -> Operation:
-    """A copy of the module: inputs as `change` makes them, all other operations with each expression rewritten."""
+def rewrite_module(module: Operation, rewrite: Rewriting) -> Operation:
+    """A copy of the module, with each expression rewritten; inputs of derivations stay as they are."""
     memo: dict[Attribute, Attribute] = {}
     values: dict[Value, Value] = {}  # of all copies, as one may use what another defines
     operations = []
     for operation in top_level(module):
         if is_input(operation.name):
-            operations.append(change(operation))
+            operations.append(operation)
         else:
             copy = clone(operation, values)
             _rewrite_tree(copy, rewrite, memo)

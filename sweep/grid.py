@@ -46,11 +46,6 @@ class Axis:
         return found if len(found) == len(self.values) else ()
 
 
-def is_axis(text: str) -> bool:
-    """Whether an argument of the command line could be an axis, and not a file."""
-    return _AXIS.fullmatch(text) is not None
-
-
 def parse_grid(texts: Sequence[str]) -> list[Axis]:
     """The axes, in order.
 

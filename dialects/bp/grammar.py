@@ -102,7 +102,7 @@ def _no_relation(advice: str) -> Callable[[ParseContext, list[Any], Span], Any]:
     return action
 
 
-def _relation_action(kind: str, swap: bool = False) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
+def _relation_action(kind: str) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
     return lambda context, values, span: RelationAttr(kind, values[0], values[1])
 
 

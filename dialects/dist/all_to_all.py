@@ -42,7 +42,6 @@ class AllToAll(Collective):
         Clause("message", (message,), optional=False, line=False),
         Task.work,
     )
-    conjugate = "all_to_all"
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         task = AllToAll(operation)

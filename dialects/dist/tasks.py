@@ -273,7 +273,6 @@ class Collective(Task):
     kind_of_plan = "collective"
     reduces: ClassVar[bool] = False
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
-    conjugate: ClassVar[str] = ""  # the collective of the gradient; none if it is the identity
 
     @property
     def overwritable(self) -> tuple[int, ...]:
@@ -377,7 +376,6 @@ class AllGather(Collective):
 
     name = "dist.all_gather"
     syntax = _collective_syntax()
-    conjugate = "reduce_scatter"
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         gathered = Collective(operation).axes
@@ -410,7 +408,6 @@ class ReduceScatter(Collective):
     reduction = Word(choices=("sum",))
     syntax = _collective_syntax(reduction)
     reduces = True
-    conjugate = "all_gather"
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         scattered = Collective(operation).axes
