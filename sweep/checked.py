@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -16,6 +17,9 @@ from bpir.sweep.best import Row
 from bpir.sweep.run import Request, Result
 from bpir.sweep.structures import devices, flat, pipeline_text
 from bpir.sweep.subject import Subject
+
+if TYPE_CHECKING:
+    from bpir.cost.system import System
 
 
 @attrs.frozen
@@ -34,8 +38,8 @@ class Checked:
     against: tuple[Diagnostic, ...] = ()
 
 
-def checked(request: Request, result: Result, row: Row, place: int) -> Checked:
-    """Derive the row and judge what comes out."""
+def checked(request: Request, result: Result, row: Row, place: int, system: System | None = None) -> Checked:
+    """Derive the row and judge what comes out; on a described machine, estimate it, too."""
     allow(4 * BASE)
     subject = result.plan.subject
     options = {one.option: str(row[one.name]) for one in result.plan.swept if one.option}
@@ -52,8 +56,14 @@ def checked(request: Request, result: Result, row: Row, place: int) -> Checked:
         against.append(error(f"row {place} is not what its plan says", None, *map(note, different)))
     errors = [d for d in against if d.severity == "error"]
     verdict = "proved" if not errors else "unknown" if all(d.undecided for d in errors) else "refuted"
-    equal = f"{len(columns) - len(different)} of {len(columns)} columns equal"
-    return Checked(f"{place}  {verdict}  {equal}  {pipeline}", dist, plan, tuple(errors))
+    said = [str(place), verdict, f"{len(columns) - len(different)} of {len(columns)} columns equal"]
+    if system is not None:
+        from bpir.cost.estimate import estimate
+        from bpir.cost.text import shown
+
+        found = estimate(_read(plan), system, numbers)
+        said.append(f"estimate {shown(found.seconds['total'].value)} on {system.name}")
+    return Checked("  ".join([*said, pipeline]), dist, plan, tuple(errors))
 
 
 def _levels(subject: Subject, pipeline: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import attrs
 
+from bpir.cost.system import System
 from bpir.ir.diagnostic import Diagnostic, fail, note, warning
 from bpir.ir.expression import Expr, constant
 from bpir.sweep.best import Objectives, Row
@@ -18,7 +19,7 @@ from bpir.sweep.conditions import column_of
 from bpir.sweep.engines import engine
 from bpir.sweep.progress import Progress
 from bpir.sweep.run import Request, Result, sweep
-from bpir.tools.common import report, write_output
+from bpir.tools.common import read_source, report, write_output
 from bpir.tools.report_text import Table, render_table
 
 SHOWN = 20
@@ -34,6 +35,7 @@ class Wanted:
     top: int = 0
     plans: str | None = None
     plot: str | None = None
+    system: str | None = None
     scheduler: str | None = None
     workers: int = 0
     progress: str = "auto"
@@ -70,7 +72,8 @@ def _best(request: Request, wanted: Wanted, result: Result, names: tuple[str, ..
     swept = [one.name for one in result.plan.swept if len(one.axis.values) > 1]
     shown = list(dict.fromkeys([*swept, "devices", *names]))
     write_output(render_table([_table(rows, [name for name in shown if name in result.table.names])]), None)
-    found = [checked(request, result, row, place) for place, row in enumerate(rows, 1)] if wanted.top else []
+    system = System(read_source(wanted.system)) if wanted.system is not None else None
+    found = [checked(request, result, row, place, system) for place, row in enumerate(rows, 1)] if wanted.top else []
     if found:
         write_output("\n" + "".join(f"{one.text}\n" for one in found), None)
     if wanted.plans is not None:

@@ -21,6 +21,7 @@ OPTIONS = [
     Option("columns", value="NAMES", help="what to store: keys of a report, each with all below it"),
     Option("minimize", value="NAMES", help="show the Pareto front of these columns"),
     Option("top", value="N", help="show the best N rows, derive their plans and verify them"),
+    Option("system", value="FILE", help="estimate the plans of --top on a machine, as bp-cost does"),
     Option("plans", value="FOLDER", help="write the modules of --top there"),
     Option("o", value="FILE", help="write all rows to FILE.csv or FILE.parquet, whole or not at all"),
     Option("plot", value="FILE", help="draw the Pareto front and the memory of the best rows, as SVG"),
@@ -57,6 +58,7 @@ def body(arguments: Arguments) -> int:
         top=top,
         plans=arguments.value("plans"),
         plot=arguments.value("plot"),
+        system=arguments.value("system"),
         scheduler=arguments.value("scheduler"),
         workers=workers,
         progress=arguments.value("progress") or "auto",
@@ -73,8 +75,9 @@ def _check(arguments: Arguments, minimize: tuple[str, ...], top: int) -> None:
     for name in ("top", "plot"):
         if arguments.value(name) is not None and not minimize:
             raise UsageError(f"--{name} needs to know what is best: --minimize=memory.total,totals.msg")
-    if arguments.value("plans") is not None and not top:
-        raise UsageError("--plans writes the modules of --top: say how many, --top=5")
+    for name, what in (("plans", "writes"), ("system", "estimates")):
+        if arguments.value(name) is not None and not top:
+            raise UsageError(f"--{name} {what} the plans of --top: say how many, --top=5")
     if arguments.value("plot") is not None and len(minimize) < 2:
         raise UsageError("--plot draws one column of --minimize by another: give two")
 
