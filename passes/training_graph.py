@@ -8,6 +8,7 @@ fork's sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import attrs
 
@@ -38,7 +39,7 @@ class Flow:
         return len(self.readers) + self.returned
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, slots=False)
 class Layer:
     """One layer: an operation of the decomposed block, a fork, or a collective."""
 
@@ -56,7 +57,7 @@ class Layer:
     def is_collective(self) -> bool:
         return self.kind in ("input_collective", "output_collective")
 
-    @property
+    @cached_property
     def differentiable(self) -> list[tuple[int, Flow]]:
         """The operands that have a gradient, with their places."""
         return [(i, self.operands[i]) for i in self.rule.with_gradient(self.operation)] if self.rule is not None else []
@@ -74,7 +75,7 @@ class Layer:
         """The layer whose table it reads; empty if it has weights of its own, or none."""
         return tied_to(self.operation) if self.rule is not None else ""
 
-    @property
+    @cached_property
     def weight_types(self) -> tuple[TensorType, ...]:
         """The weights, each with the shards that it has in common with what the layer reads and gives."""
         if self.rule is None:
@@ -83,7 +84,7 @@ class Layer:
         results = [flow.type for flow in self.results]
         return self.rule.weight_types(part_of(self.rule, local.settings, [flow.type for flow in self.operands], results, local.first_use))
 
-    @property
+    @cached_property
     def partial_weights(self) -> tuple[bool, ...]:
         """Of each weight whether ranks share a dimension of its result that it lacks: tokens, or the heads of a norm over the head size.
 
@@ -98,7 +99,7 @@ class Layer:
             for weight in weights
         )
 
-    @property
+    @cached_property
     def summed_weights(self) -> list[TensorType]:
         """The weights whose gradients are summed over the ranks."""
         return [type for type, partial in zip(self.weight_types, self.partial_weights, strict=True) if partial]

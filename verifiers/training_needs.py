@@ -27,6 +27,8 @@ class Needs:
         self.calculon = isinstance(convention, Calculon)
         self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
         self._uses: dict[Value, set[Use]] = {}
+        self._all_uses: dict[Value, frozenset[Use]] = {}
+        self._reads: dict[Use, list[Value | Operation]] = {}
         for operation in model.body:
             rule = operation.declaration
             with_gradient = rule.with_gradient(operation) if isinstance(rule, ModelOperation) else range(len(operation.operands))
@@ -41,7 +43,10 @@ class Needs:
 
     def uses(self, value: Value) -> frozenset[Use]:
         """Every use of a value of the model, the block's return included."""
-        return frozenset(self._uses.get(value, ()))
+        found = self._all_uses.get(value)
+        if found is None:
+            found = self._all_uses[value] = frozenset(self._uses.get(value, ()))
+        return found
 
     def entering(self, value: Value) -> frozenset[Use]:
         """The uses that enter a tensor-parallel region of several ranks: their gradients are partial sums."""
@@ -55,9 +60,15 @@ class Needs:
         """Whether the operation reads the value whole inside a region."""
         return any(self.layout.enters(operation, index) for index, operand in enumerate(operation.operands) if operand is value)
 
-    @staticmethod
-    def reads(operation: Operation, weight: bool) -> list[Value | Operation]:
+    def reads(self, operation: Operation, weight: bool) -> list[Value | Operation]:
         """The values (or the mask, as its operation) that a gradient of the operation reads."""
+        found = self._reads.get((operation, weight))
+        if found is None:
+            found = self._reads[operation, weight] = self._read(operation, weight)
+        return found
+
+    @staticmethod
+    def _read(operation: Operation, weight: bool) -> list[Value | Operation]:
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
         reads = rule.weight_gradient_reads if weight else rule.gradient_reads

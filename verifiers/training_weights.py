@@ -29,6 +29,7 @@ class Weights:
     def __init__(self, trace: BlockTrace) -> None:
         self.trace = trace
         self.findings = trace.findings
+        self._summed: dict[dist.Task, list[int]] = {}  # by the forward task of an operation
         self._formed: dict[dist.Task, bool] = {}  # whether a forward task has the form of its operation
 
     @cached_property
@@ -102,8 +103,14 @@ class Weights:
         rule, forward = operation.declaration, self._forward(operation)
         if forward is None or not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer_of(operation)):
             return []
+        if forward not in self._summed:
+            self._summed[forward] = self._lacking(operation, rule, forward)
+        return self._summed[forward]
+
+    @staticmethod
+    def _lacking(operation: Operation, rule: ModelOperation, forward: dist.Task) -> list[int]:
         factors = rule.factors(operation)
-        lacking = []
+        lacking: list[bool] = []
         for index, value in enumerate(forward.results[: len(operation.results)]):
             assert isinstance(value.type, TensorType)
             split = {factor for factor, axes in zip(factors.results[index], value.type.axes, strict=True) if axes}
