@@ -6,7 +6,7 @@ life of the process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import comb
 from typing import NoReturn
@@ -30,6 +30,19 @@ from bpir.ir.expression_error import ExpressionError, refuse
 
 Coefficient = int | Fraction  # a Fraction only where it is not integral; never a float
 Terms = dict[Monomial, Coefficient]
+
+
+class Above:
+    """What modules above this one do for the operators and methods of `Expr`; `bpir.ir.expression` enters it."""
+
+    fraction: Callable[[Expr, Expr], Expr]
+    multiply_fractions: Callable[[Expr, Expr], Expr]
+    add_fraction: Callable[[Expr, Expr, Expr], Expr]
+    substitute: Callable[[Expr, Mapping[str, Expr]], Expr]
+    evaluate: Callable[[Expr, Mapping[str, int]], Fraction]
+
+
+ABOVE = Above()
 
 
 class Expr:
@@ -195,9 +208,7 @@ class Expr:
                 return NotImplemented
             other = converted
         if self.denominator is not None or other.denominator is not None:
-            from bpir.ir.expression_fraction import multiply_fractions
-
-            return multiply_fractions(self, other)
+            return ABOVE.multiply_fractions(self, other)
         a, b = self.terms, other.terms
         if len(a) == len(b) == 1:  # most products by far: no dict is built where the result is known
             ((m, c),) = a.items()
@@ -254,9 +265,7 @@ class Expr:
         """
         if not any(name in replacements for name in self.symbols):
             return self
-        from bpir.ir.expression_values import Substitution
-
-        return Substitution(replacements).apply(self)
+        return ABOVE.substitute(self, replacements)
 
     def evaluate(self, values: Mapping[str, int]) -> Fraction:
         """The exact value where each symbol has the value given.
@@ -264,9 +273,7 @@ class Expr:
         Raises:
             ExpressionError: a symbol has no value, a denominator is zero, or a number grows out of bounds.
         """
-        from bpir.ir.expression_values import evaluate
-
-        return Fraction(evaluate(self, values, {}))
+        return ABOVE.evaluate(self, values)
 
 
 _set_terms = Expr.__dict__["terms"].__set__
@@ -426,9 +433,7 @@ def inverse(value: Expr) -> Expr:
     if len(terms) == 1 and value.denominator is None:
         ((m, c),) = terms.items()
         return intern({power(m, -1): normal(Fraction(1, c))})
-    from bpir.ir.expression_fraction import fraction
-
-    return fraction(value.denominator or ONE, intern(terms))
+    return ABOVE.fraction(value.denominator or ONE, intern(terms))
 
 
 def symbol(name: str) -> Expr:
@@ -498,8 +503,6 @@ def total(items: Iterable[Expr]) -> Expr:
             into[m] = into.get(m, 0) + c
     result = intern(clean(terms))
     if fractions:
-        from bpir.ir.expression_fraction import add_fraction
-
         for denominator in sorted(fractions, key=lambda d: d.text):
-            result = add_fraction(result, intern(clean(fractions[denominator])), denominator)
+            result = ABOVE.add_fraction(result, intern(clean(fractions[denominator])), denominator)
     return result

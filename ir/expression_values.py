@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from bpir.ir.effort import spend
-from bpir.ir.expression import OPPOSITE, extremum, rounded
 from bpir.ir.expression_atoms import Atom, monomial
 from bpir.ir.expression_core import Coefficient, Expr, Terms, clean, intern, multiply, normal, total
 from bpir.ir.expression_error import ExpressionError, refuse
+from bpir.ir.expression_nodes import OPPOSITE, extremum, rounded
 
 _VALUE_BITS = 2_000_000  # bits of a number that evaluation may meet
 

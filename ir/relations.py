@@ -36,6 +36,7 @@ from bpir.ir.verdict import Verdict, proved, refuted, unknown
 if TYPE_CHECKING:
     from bpir.ir.relations_smallest import Witness
 
+
 def is_nonnegative_by_refutation(system: System, expr: Expr, strict: bool = False) -> bool:
     """Whether the prover of orders shows it; loaded by the first claim that nothing simpler decides."""
     from bpir.ir.prover.order import is_nonnegative as by_refutation

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, rounded
+from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum
 from bpir.ir.expression_atoms import Atom, power, product
 from bpir.ir.expression_bounds import integral, nonnegative, positive
 from bpir.ir.expression_core import intern, normal
 from bpir.ir.expression_fraction import divide, leading, primitive
+from bpir.ir.expression_nodes import rounded
 from bpir.ir.expression_values import Substitution, nodes_of
 from bpir.ir.prover.integers import is_integral, is_term_integral
 from bpir.ir.relations_system import System, with_fresh_excess

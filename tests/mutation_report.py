@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "ir/expression_core.py": _FORMS,
         "ir/expression_error.py": _FORMS,
         "ir/expression_fraction.py": _FORMS,
+        "ir/expression_nodes.py": _FORMS,
         "ir/expression_intervals.py": ("expression_bounds", "concrete_layout"),
         "ir/expression_text.py": _FORMS,
         "ir/expression_values.py": _FORMS,

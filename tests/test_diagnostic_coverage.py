@@ -68,7 +68,7 @@ EXCEPTIONS = {
         "test_expression_limits.py::test_bounds_answer_at_once",
     ),
     "ir/expression.py: '...' is not an integer": (_ARGUMENTS, "test_expression.py::test_literals_that_are_no_digits"),
-    "ir/expression.py: ... needs an argument": (_ARGUMENTS, "test_expression_nodes.py::test_refusals"),
+    "ir/expression_nodes.py: ... needs an argument": (_ARGUMENTS, "test_expression_nodes.py::test_refusals"),
     "ir/expression_atoms.py: '...' is not the name of a symbol": (_ARGUMENTS, "test_expression.py::test_names_that_are_not_identifiers"),
     "ir/expression_core.py: ... is not an exact number": (_ARGUMENTS, "test_expression.py::test_mixed_operands"),
     "ir/expression_values.py: the symbol '...' has no value": (_ARGUMENTS, "test_expression.py::test_division_by_zero"),
