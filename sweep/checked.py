@@ -15,7 +15,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.sweep.best import Row
 from bpir.sweep.run import Request, Result
-from bpir.sweep.structures import devices, flat, pipeline_text
+from bpir.sweep.structures import columns_of, pipeline_text
 from bpir.sweep.subject import Subject
 
 if TYPE_CHECKING:
@@ -93,13 +93,7 @@ def _judged(source: Operation, target: str) -> list[Diagnostic]:
 
 def _different(plan: Operation, columns: Mapping[str, object], numbers: Mapping[str, int]) -> list[str]:
     """The columns whose value is not what the report of the plan says."""
-    from bpir.tools.collect import collect
-    from bpir.tools.report_json import document
-
-    values = {name: constant(number) for name, number in numbers.items()}
-    report = document(collect(plan).bound(values))
-    report["devices"] = devices(plan).substitute(values)
-    said = dict(flat(report))
+    said = columns_of(plan, {name: constant(number) for name, number in numbers.items()})
     return [
         f"{name}: the row has {value}, the plan {said[name].text if name in said else 'nothing'}"
         for name, value in columns.items()

@@ -48,6 +48,7 @@ def run(request: Request, wanted: Wanted) -> int:
     Raises:
         DiagnosticError: what is asked for can't be done.
     """
+    system = System(read_source(wanted.system)) if wanted.system is not None else None
     with _scratch(wanted) as folder, engine(wanted.scheduler, wanted.workers) as where:
         progress = Progress(wanted.progress)
         try:
@@ -62,17 +63,16 @@ def run(request: Request, wanted: Wanted) -> int:
             _show_all(result, folder)
         if not names:
             return 0
-        return _best(request, wanted, result, names)
+        return _best(request, wanted, result, names, system)
 
 
-def _best(request: Request, wanted: Wanted, result: Result, names: tuple[str, ...]) -> int:
+def _best(request: Request, wanted: Wanted, result: Result, names: tuple[str, ...], system: System | None) -> int:
     """Show the best rows, draw them, and derive and verify their plans; the exit status."""
     objectives = Objectives(result.table, names)
     rows = objectives.best(wanted.top or SHOWN)
     swept = [one.name for one in result.plan.swept if len(one.axis.values) > 1]
     shown = list(dict.fromkeys([*swept, "devices", *names]))
     write_output(render_table([_table(rows, [name for name in shown if name in result.table.names])]), None)
-    system = System(read_source(wanted.system)) if wanted.system is not None else None
     found = [checked(request, result, row, place, system) for place, row in enumerate(rows, 1)] if wanted.top else []
     if found:
         write_output("\n" + "".join(f"{one.text}\n" for one in found), None)

@@ -173,5 +173,5 @@ def column_of(name: str, columns: Collection[str], span: Span | None) -> str:
         if ends:
             raise fail(f"'{name}' could be {' or '.join(ends)}: write more of it", span)
         near = suggestion(name, columns) or suggestion(name, [c.rpartition(".")[2] for c in columns])
-        raise fail(f"there is no column '{name}'{near}; the columns are {', '.join(list(columns)[:40])}", span)
+        raise fail(f"there is no column '{name}'{near or '; the columns are ' + ', '.join(list(columns)[:40])}", span)
     return column

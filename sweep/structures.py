@@ -17,7 +17,7 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.effort import BASE, allow, limited
-from bpir.ir.expression import ONE, Expr, constant, symbol
+from bpir.ir.expression import ONE, Expr, constant, symbol, total
 from bpir.ir.operation import Operation
 from bpir.sweep.subject import Subject, Swept
 
@@ -141,14 +141,9 @@ def pipeline_text(subject: Subject, options: Mapping[str, str]) -> str:
 
 
 def _derived(plan: Operation, structure: Structure, numbers: Mapping[str, int]) -> Derived:
-    from bpir.tools.collect import collect
-    from bpir.tools.report_json import document
-
     table = symbol_table(plan)
     values = {name: constant(number) for name, number in {**structure.numbers, **table.bindings, **numbers}.items()}
-    report = document(collect(plan).bound(values))
-    report["devices"] = devices(plan).substitute(values)
-    columns = {name: value.text for name, value in flat(report)}
+    columns = {name: value.text for name, value in columns_of(plan, values).items()}
     said = []
     for relation in dict.fromkeys((*table.relations, *table.assumptions)):
         left, right = relation.left.substitute(values), relation.right.substitute(values)
@@ -157,7 +152,22 @@ def _derived(plan: Operation, structure: Structure, numbers: Mapping[str, int]) 
     return Derived(columns, tuple(said))
 
 
-def devices(plan: Operation) -> Expr:
+def columns_of(plan: Operation, values: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The columns that a plan gives: the ranks of its mesh as `devices`, and the keys of its report.
+
+    Of inference, where all of the memory is there at once, its sum is `memory.total`.
+    """
+    from bpir.tools.collect import collect
+    from bpir.tools.report_json import document
+
+    report = collect(plan).bound(values)
+    found = dict(flat({"devices": _devices(plan).substitute(values), **document(report)}))
+    if "memory.kv_cache" in found:
+        found["memory.total"] = total(found[f"memory.{part}"] for part in ("weights", "kv_cache", "workspace"))
+    return found
+
+
+def _devices(plan: Operation) -> Expr:
     """The ranks of a plan's mesh."""
     found = ONE
     for mesh in PortablePlanIR(plan).meshes[:1]:

@@ -55,6 +55,12 @@ def alone(options: Mapping[str, object], numbers: Mapping[str, int], name: str =
     return {key: value.constant for key, value in flat(document(bound)) if value.constant is not None}
 
 
+def test_the_memory_of_inference_is_the_sum_of_its_parts(tmp_path: Path) -> None:
+    asked = request("phase=prefill,decode", "B=1,2", "t=1,2", "c=64", training=False, numbers=tuple({**SIZES, "c": 64}.items()))
+    for row in rows(done(asked, tmp_path)):
+        assert row["memory.total"] == row["memory.weights"] + row["memory.kv_cache"] + row["memory.workspace"]
+
+
 def test_rows_are_what_single_derivations_say(tmp_path: Path) -> None:
     asked = request("t=1,2,4,8,16", "B=1..5", "recompute=none,attention,full", "D=1,2,3", "optimizer_sharding=true,false")
     found = rows(done(asked, tmp_path))
