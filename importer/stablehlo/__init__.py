@@ -1,0 +1,1 @@
+"""From a function in StableHLO, as JAX exports it, to a block of a model."""
