@@ -92,7 +92,7 @@ def picture(table: Table, objectives: Objectives, rows: Sequence[Row], swept: Se
         swept: the names of the grid.
     """
     bars = _bars(rows, swept)
-    height = _HEIGHT + (len(bars) and 70 + len(rows) * (_BAR + _GAP))
+    height = _HEIGHT + (len(bars) and 88 + len(rows) * (_BAR + _GAP))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" '
         'aria-label="The rows of a sweep with their Pareto front">',
@@ -167,28 +167,43 @@ def _bars(rows: Sequence[Row], swept: Sequence[str]) -> list[str]:
     if prefix is None:
         return []
     names = [part for part in PARTS if any(_size(row.get(prefix + part)) for row in rows)]
-    largest = max(sum(_size(row.get(prefix + part)) for part in names) for row in rows) or 1.0
+    if prefix == "memory.":  # of one block these are never there at once
+        names = [part for part in names if part != "activation_gradients"]
     top = _HEIGHT + 14
-    lines = [f'<text class="title" x="{_LEFT}" y="{top}">Memory of a device, the best first</text>']
-    at = float(_LEFT)
-    for place, part in enumerate(names):
-        lines.append(f'<rect x="{at:.0f}" y="{top + 12}" width="10" height="10" style="fill: var(--{_COLORS[place % len(_COLORS)]})"/>')
-        label = part.replace("_", " ")
-        lines.append(f'<text class="faint" x="{at + 14:.0f}" y="{top + 21}">{label}</text>')
-        at += 26 + 6.4 * len(label)
+    legend, below = _legend(names, top + 12)
+    lines = [f'<text class="title" x="{_LEFT}" y="{top}">Memory of a device, the best first</text>', *legend]
+    largest = max(sum(_size(row.get(prefix + part)) for part in names) for row in rows) or 1.0
     varied = [name for name in swept if len({row[name] for row in rows}) > 1] or list(swept)[:3]
     for index, row in enumerate(rows):
-        y = top + 42 + index * (_BAR + _GAP)
+        y = below + 30 + index * (_BAR + _GAP)
         lines.append(f'<text x="{_LEFT}" y="{y - 3}">{escape("  ".join(f"{name}={row[name]}" for name in varied))}</text>')
         left = float(_LEFT)
         for place, part in enumerate(names):
             width = _size(row.get(prefix + part)) / largest * (_PLOT_WIDTH - 80)
-            color = _COLORS[place % len(_COLORS)]
-            lines.append(f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_BAR - 8}" style="fill: var(--{color})"/>')
+            lines.append(f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_BAR - 8}" {_fill(place)}/>')
             left += width
         in_all = sum(_size(row.get(prefix + part)) for part in names)
         lines.append(f'<text class="faint" x="{left + 6:.1f}" y="{y + _BAR - 11}">{_gibibytes(in_all)}</text>')
     return lines
+
+
+def _legend(names: Sequence[str], top: int) -> tuple[list[str], int]:
+    """What each colour is, in as many lines as that needs, and where the last one begins."""
+    lines = []
+    at = float(_LEFT)
+    for place, part in enumerate(names):
+        label = part.replace("_", " ")
+        width = 26 + 6.4 * len(label)
+        if at + width > _LEFT + _PLOT_WIDTH:
+            at, top = float(_LEFT), top + 18
+        lines.append(f'<rect x="{at:.0f}" y="{top}" width="10" height="10" {_fill(place)}/>')
+        lines.append(f'<text class="faint" x="{at + 14:.0f}" y="{top + 9}">{label}</text>')
+        at += width
+    return lines, top
+
+
+def _fill(place: int) -> str:
+    return f'style="fill: var(--{_COLORS[place % len(_COLORS)]})"'
 
 
 def _size(value: object) -> float:
