@@ -93,7 +93,7 @@ def _judged(source: Operation, target: str) -> list[Diagnostic]:
 
 def _different(plan: Operation, columns: Mapping[str, object], numbers: Mapping[str, int]) -> list[str]:
     """The columns whose value is not what the report of the plan says."""
-    said = columns_of(plan, {name: constant(number) for name, number in numbers.items()})
+    said, _ = columns_of(plan, {name: constant(number) for name, number in numbers.items()})
     return [
         f"{name}: the row has {value}, the plan {said[name].text if name in said else 'nothing'}"
         for name, value in columns.items()

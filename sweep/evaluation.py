@@ -7,7 +7,7 @@ one sum are done for each of all points. Equal expressions are one object, and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -36,9 +36,13 @@ class Evaluator:
         self.sizes = dict(sizes)
         self._forms: dict[Expr, tuple[Atom, Powers]] = {}
 
-    def on(self, axes: Mapping[str, Sequence[int]]) -> Values:
-        """The values of expressions where the axes have these numbers."""
-        return Values(self, axes)
+    def on(self, axes: Mapping[str, Sequence[int]], supplied: Mapping[str, Callable[[Values], Ratio]] | None = None) -> Values:
+        """The values of expressions where the axes have these numbers.
+
+        Args:
+            supplied: what gives the values of symbols that are no axes.
+        """
+        return Values(self, axes, supplied or {})
 
     def form(self, expr: Expr) -> tuple[Atom, Powers]:
         """The expression, which has no denominator and is no number, as a polynomial in one atom."""
@@ -63,8 +67,10 @@ def _powers(terms: Terms, main: Atom) -> Powers:
 class Values:
     """The values of expressions on one part of a grid."""
 
-    def __init__(self, evaluator: Evaluator, axes: Mapping[str, Sequence[int]]) -> None:
-        self._evaluator = evaluator
+    def __init__(
+        self, evaluator: Evaluator, axes: Mapping[str, Sequence[int]], supplied: Mapping[str, Callable[[Values], Ratio]]
+    ) -> None:
+        self._evaluator, self._supplied = evaluator, supplied
         self.shape = tuple(len(values) for values in axes.values())
         self._axes: dict[str, Ratio] = {}
         for place, (name, numbers) in enumerate(axes.items()):
@@ -115,6 +121,8 @@ class Values:
 
     def _atom(self, atom: Atom) -> Ratio:
         if atom.kind == "symbol":
+            if atom.text in self._supplied:
+                return self._supplied[atom.text](self)
             if atom.text not in self._axes:
                 raise ExpressionError(f"the symbol '{atom.text}' has no value")
             return self._axes[atom.text]

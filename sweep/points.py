@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from math import prod
 
 import attrs
 import numpy as np
 
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, ZERO, ExpressionError
+from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError
 from bpir.parser import parse_expression
-from bpir.sweep.conditions import Condition, decided
+from bpir.sweep.conditions import Condition, column_symbol, decided
 from bpir.sweep.evaluation import Evaluator, Values
 from bpir.sweep.parquet import Column, Packed, encoded_places
 from bpir.sweep.ratio import Ratio
-from bpir.sweep.structures import Derived, Structure, Value, point_symbols
+from bpir.sweep.structures import MEMORY, Derived, Structure, Value, point_symbols
 from bpir.sweep.whole import LARGEST, SMALLEST, Array
 
 PART = 1 << 20
 """Points of a part at most: what is in memory at once, and in one file while a sweep runs."""
+
+TOTAL = f"{MEMORY}total"
 
 _SIGNS = {"divides": "|", "equal": "=", "greater": ">"}
 
@@ -84,11 +87,16 @@ class Compiled:
     def __init__(self, structure: Structure, derived: Derived, names: Sequence[str], conditions: Sequence[Condition]) -> None:
         self.structure = structure
         self._evaluator = Evaluator({name: len(values) for name, values in structure.axes.items()})
-        columns = {name: parse_expression(derived.columns.get(name, "0")) for name in names}
-        self.columns = {**point_symbols(structure), **columns}
+        self._devices = [{name: parse_expression(text) for name, text in device.items()} for device in derived.devices]
+        self._supplied = {name: partial(self._of_fullest, name) for device in self._devices[:1] for name in device}
+
+        def expression(name: str) -> Expr:
+            return column_symbol(name) if name in self._supplied else parse_expression(derived.columns.get(name, "0"))
+
+        self.columns = {**point_symbols(structure), **{name: expression(name) for name in names}}
         self.checks = [(label, _SIGNS[kind], parse_expression(a), parse_expression(b)) for label, kind, a, b in derived.relations]
         asked = dict.fromkeys(name for condition in conditions for name in condition.names if name not in self.columns)
-        known = {**self.columns, **{name: parse_expression(derived.columns.get(name, "0")) for name in asked}}
+        known = {**self.columns, **{name: expression(name) for name in asked}}
         for condition in conditions:
             with suppress(ExpressionError):  # it divides by a number that is 0 here, and holds nowhere
                 condition = condition.over(known)
@@ -99,11 +107,24 @@ class Compiled:
 
     def _refuse_unknown(self) -> None:
         sides = [side for _, _, left, right in self.checks for side in (left, right)]
-        open_symbols = sorted({name for expr in (*self.columns.values(), *sides) for name in expr.symbols} - self.structure.axes.keys())
+        used = {name for expr in (*self.columns.values(), *sides) for name in expr.symbols}
+        used |= {name for device in self._devices for expr in device.values() for name in expr.symbols}
+        open_symbols = sorted(used - self.structure.axes.keys() - self._supplied.keys())
         if open_symbols:
             names = ", ".join(open_symbols)
             first = open_symbols[0]
             raise fail(f"no number is given for {names}: sweep it (--grid {first}=...), or bind it (--bind {first}=...)", None)
+
+    def _of_fullest(self, name: str, values: Values) -> Ratio:
+        """A row of the memory of the fullest device, which is the first of those with the largest total."""
+        first, *others = self._devices
+        largest, found = values.of(first[TOTAL]), values.of(first[name])
+        for other in others:
+            size = values.of(other[TOTAL])
+            fuller = np.asarray((size - largest).above.values > 0, dtype=bool)
+            found = values.of(other[name]).where(fuller, found)
+            largest = size.where(fuller, largest)
+        return found
 
     def rows(self, axes: Axes, stored: Sequence[str]) -> Rows:
         """The rows of a part, with the columns that are stored.
@@ -111,7 +132,7 @@ class Compiled:
         Raises:
             DiagnosticError: a column divides by zero at a point that no relation leaves out.
         """
-        values = self._evaluator.on(axes)
+        values = self._evaluator.on(axes, self._supplied)
         kept, filtered = self._kept(values)
         count = prod(values.shape) if kept is None else int(np.count_nonzero(kept))
         found: dict[str, Column] = {}

@@ -77,6 +77,10 @@ class Ratio:
             return Ratio(self.above.minimum(other.above), self.below, undefined)
         return self._chosen((self - other).above.values <= 0, other, undefined)
 
+    def where(self, chosen: Array, other: Ratio) -> Ratio:
+        """Its values where `chosen`, those of the other elsewhere."""
+        return self._chosen(chosen, other, either(self.undefined, other.undefined))
+
     def _chosen(self, chosen: Array, other: Ratio, undefined: Array | None) -> Ratio:
         return Ratio(self.above.where(chosen, other.above), self.below.where(chosen, other.below), undefined)
 

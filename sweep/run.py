@@ -22,6 +22,7 @@ from bpir.sweep.structures import Derived, Structure, derive, structures
 from bpir.sweep.subject import Subject, Swept, stacked
 
 WORK = ("totals.ops", "totals.matmul_ops", "totals.read", "totals.write", "totals.msg")
+OF_PHASES = "totals.by_phase."
 DEFAULT = ("devices", *WORK, "memory", "job.memory", "job.messages")
 """The columns that are stored where none are chosen, each with all below it."""
 
@@ -143,7 +144,7 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
             refused[one.refused] = refused.get(one.refused, 0) + structure.points
     if all(one.refused for one in derived):
         raise DiagnosticError(*(Diagnostic(message) for message in refused), note("the derivation refuses every structure of the grid"))
-    known = tuple(dict.fromkeys(name for one in derived for name in one.columns))
+    known = _columns([one for one in derived if not one.refused])
     fields = tuple(one.name for one in plan.swept)
     resolved(plan.conditions, (*fields, *known))
     stored = (*fields, *_chosen(known, request.columns))
@@ -168,6 +169,12 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
             filtered[label] = filtered.get(label, 0) + number
     words = [one.name for one in plan.swept if one.axis.values and not one.axis.numbers]
     return Result(plan, table(ordered, stored, words), known, points, kept, filtered, refused, derived)
+
+
+def _columns(derived: Sequence[Derived]) -> tuple[str, ...]:
+    """The columns that all structures have; a phase that one of them does not have is 0."""
+    found = dict.fromkeys(name for one in derived for name in one.columns)
+    return tuple(name for name in found if name.startswith(OF_PHASES) or all(name in one.columns for one in derived))
 
 
 def _derive(item: _Derivation) -> Derived:

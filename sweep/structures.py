@@ -18,6 +18,7 @@ from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.effort import BASE, allow, limited
 from bpir.ir.expression import ONE, Expr, constant, symbol, total
+from bpir.ir.expression_bounds import nonnegative, positive
 from bpir.ir.operation import Operation
 from bpir.sweep.subject import Subject, Swept
 
@@ -56,11 +57,13 @@ class Derived:
 
     Attributes:
         columns: the expression of each column.
+        devices: the memory of the devices of a pipeline that may be the fullest, where there are several.
         relations: what must hold at a point: what it is called, and the kind and sides of each relation.
         refused: why it can't be derived; empty if it was.
     """
 
     columns: Mapping[str, str] = attrs.field(factory=dict)
+    devices: tuple[Mapping[str, str], ...] = ()
     relations: tuple[tuple[str, str, str, str], ...] = ()
     refused: str = ""
 
@@ -143,28 +146,59 @@ def pipeline_text(subject: Subject, options: Mapping[str, str]) -> str:
 def _derived(plan: Operation, structure: Structure, numbers: Mapping[str, int]) -> Derived:
     table = symbol_table(plan)
     values = {name: constant(number) for name, number in {**structure.numbers, **table.bindings, **numbers}.items()}
-    columns = {name: value.text for name, value in columns_of(plan, values).items()}
+    columns, devices = columns_of(plan, values)
     said = []
     for relation in dict.fromkeys((*table.relations, *table.assumptions)):
         left, right = relation.left.substitute(values), relation.right.substitute(values)
         if structure.axes.keys() >= {*left.symbols, *right.symbols}:  # others are about symbols that nothing uses
             said.append((relation.text, relation.kind, left.text, right.text))
-    return Derived(columns, tuple(said))
+    return Derived(texts_of(columns), tuple(map(texts_of, devices)), tuple(said))
 
 
-def columns_of(plan: Operation, values: Mapping[str, Expr]) -> dict[str, Expr]:
+def texts_of(columns: Mapping[str, Expr]) -> dict[str, str]:
+    """Expressions as text."""
+    return {name: value.text for name, value in columns.items()}
+
+
+MEMORY = "job.memory."
+"""What the columns of the fullest device begin with."""
+
+
+def columns_of(plan: Operation, values: Mapping[str, Expr]) -> tuple[dict[str, Expr], list[dict[str, Expr]]]:
     """The columns that a plan gives: the ranks of its mesh as `devices`, and the keys of its report.
 
     Of inference, where all of the memory is there at once, its sum is `memory.total`.
+
+    Returns:
+        The columns, and the memory of each device of a pipeline that may be the fullest: where there are several, which one it is depends
+        on the point.
     """
     from bpir.tools.collect import collect
     from bpir.tools.report_json import document
 
     report = collect(plan).bound(values)
-    found = dict(flat({"devices": _devices(plan).substitute(values), **document(report)}))
+    said = document(report)
+    stages = [{f"{MEMORY}{name}": value for name, value in stage.items()} for stage in (report.job.stages if report.job else ())]
+    said.get("job", {}).pop("stages", None)
+    found = dict(flat({"devices": _devices(plan).substitute(values), **said}))
     if "memory.kv_cache" in found:
         found["memory.total"] = total(found[f"memory.{part}"] for part in ("weights", "kv_cache", "workspace"))
-    return found
+    fullest = may_be_fullest(stages)
+    if fullest:
+        found = {name: value for name, value in found.items() if not name.startswith(MEMORY)} | fullest[0]
+    return found, fullest if len(fullest) > 1 else []
+
+
+def may_be_fullest(stages: Sequence[dict[str, Expr]]) -> list[dict[str, Expr]]:
+    """The devices without those that another one, before it, is seen to be as full as, or behind it, to be fuller."""
+    kept: list[dict[str, Expr]] = []
+    for stage in {id(stage): stage for stage in stages}.values():
+        size = stage[f"{MEMORY}total"]
+        if any(nonnegative(other[f"{MEMORY}total"] - size) for other in kept):
+            continue
+        kept = [other for other in kept if not positive(size - other[f"{MEMORY}total"])]
+        kept.append(stage)
+    return kept
 
 
 def _devices(plan: Operation) -> Expr:
