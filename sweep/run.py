@@ -23,7 +23,7 @@ from bpir.sweep.subject import Subject, Swept, stacked
 
 WORK = ("totals.ops", "totals.matmul_ops", "totals.read", "totals.write", "totals.msg")
 OF_PHASES = "totals.by_phase."
-DEFAULT = ("devices", *WORK, "memory", "job.memory", "job.messages")
+DEFAULT = ("devices", *WORK, "memory", "job.memory", "job.messages", "job.work.total.ops", "messages.total")
 """The columns that are stored where none are chosen, each with all below it."""
 
 Progress = Callable[[str, int, int, int], None]

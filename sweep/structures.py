@@ -167,7 +167,8 @@ MEMORY = "job.memory."
 def columns_of(plan: Operation, values: Mapping[str, Expr]) -> tuple[dict[str, Expr], list[dict[str, Expr]]]:
     """The columns that a plan gives: the ranks of its mesh as `devices`, and the keys of its report.
 
-    Of inference, where all of the memory is there at once, its sum is `memory.total`.
+    Of inference, where all of the memory is there at once, its sum is `memory.total`; `messages.total` are the bytes of all messages of a
+    step, of all ranks where the report knows them, else of one.
 
     Returns:
         The columns, and the memory of each device of a pipeline that may be the fullest: where there are several, which one it is depends
@@ -183,6 +184,7 @@ def columns_of(plan: Operation, values: Mapping[str, Expr]) -> tuple[dict[str, E
     found = dict(flat({"devices": _devices(plan).substitute(values), **said}))
     if "memory.kv_cache" in found:
         found["memory.total"] = total(found[f"memory.{part}"] for part in ("weights", "kv_cache", "workspace"))
+    found["messages.total"] = found.get("job.work.total.msg", found["totals.msg"])
     fullest = may_be_fullest(stages)
     if fullest:
         found = {name: value for name, value in found.items() if not name.startswith(MEMORY)} | fullest[0]
