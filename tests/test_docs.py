@@ -162,6 +162,7 @@ def test_every_formula_can_be_read() -> None:
     [
         ("tutorial.md", 11, ("concrete.bpir", "concrete.")),
         ("reports.md", 5, ("plan.bpir", "plan.")),
+        ("questions.md", 12, ("fits.csv", "t,B,c")),
         ("mistakes.md", 10, ("changed.bpir", "8*B*F")),
     ],
 )
@@ -169,6 +170,7 @@ def test_the_commands_of_a_page(page: str, least: int, last: tuple[str, str], tm
     """The files are written as they stand in the text, and each command prints what is shown."""
     text = (DOCS / page).read_text(encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     count = 0
     for opening, body in re.findall(r"^```(.*?)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         title = re.search(r'title="([^"]+)"', opening)
