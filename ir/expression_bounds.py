@@ -81,34 +81,66 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
     """
     terms = expr.terms
     spend(5 + 4 * len(terms))
+    seen = _by_signs(expr, strict)
+    if seen is not None:
+        return seen
+    least = _least_values(terms, lower)
+    if least is None or not _covered(terms):
+        return False
+    corner = _corner(terms, least, strict)
+    shifted = _shifted(terms, corner, least) if corner is not None else None
+    if shifted is None:
+        return False
+    return all(v >= 0 for v in shifted.values()) and (not strict or shifted.get((), 0) > 0)
+
+
+def _by_signs(expr: Expr, strict: bool) -> bool | None:
+    """Whether no value is negative (or zero), as far as the signs of the coefficients say; None if they do not."""
+    terms = expr.terms
     if expr.denominator is not None and not positive(expr.denominator):
         return False
     if all(c > 0 for c in terms.values()) and not strict:
         return all(atom.lower is not None and atom.lower >= 0 for m in terms for atom, _ in m.factors)
     if strict and positive(expr):
         return True
-    if not any(c > 0 for c in terms.values()):
-        return False
-    least = {}
+    return None if any(c > 0 for c in terms.values()) else False
+
+
+def _least_values(terms: Terms, lower: Mapping[Atom, int] | None) -> dict[Atom, Coefficient] | None:
+    """What each atom is at least; None if one may be negative."""
+    least: dict[Atom, Coefficient] = {}
     for m in terms:
         for atom, _ in m.factors:
             bound = atom.lower if lower is None or atom not in lower else lower[atom]
             if bound is None or bound < 0:
-                return False
+                return None
             least[atom] = bound
-    if not _covered(terms):
-        return False
-    # At the corner where every atom is as small as it can be, the value is the constant coefficient after the shift.
+    return least
+
+
+def _corner(terms: Terms, least: Mapping[Atom, Coefficient], strict: bool) -> Monomial | None:
+    """What divides all terms, and is positive; None if it may be zero below a line."""
     corner = common_monomial(terms)
     if strict:  # a factor that may be zero stays where it is seen
         corner = monomial({atom: n for atom, n in corner.factors if n < 0 or atom.positive or least[atom] > 0})
     if any(n < 0 and not (atom.positive or least[atom] > 0) for atom, n in corner.factors):
-        return False
+        return None
+    return corner
+
+
+_Shifted = dict[tuple[tuple[str, int], ...], Coefficient]
+
+
+def _shifted(terms: Terms, corner: Monomial, least: Mapping[Atom, Coefficient]) -> _Shifted | None:
+    """The coefficients over the corner, each atom shifted by what it is at least; None if they are too many.
+
+    Where every atom is as small as it can be, the value is the constant coefficient.
+    """
     shifted_terms = sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms)
     if shifted_terms > _SHIFTED_TERMS:
-        return False
+        return None
     spend(8 * shifted_terms)
-    shifted: dict[tuple[tuple[str, int], ...], Coefficient] = {}
+    shifted: _Shifted = {}
     for m, c in terms.items():
         parts: list[tuple[tuple[tuple[str, int], ...], Coefficient]] = [((), c)]
         for atom, n in _times(m, corner).factors:
@@ -118,7 +150,7 @@ def nonnegative(expr: Expr, lower: Mapping[Atom, int] | None = None, strict: boo
             parts = [((*key, (atom.text, k)) if k else key, v * w) for key, v in parts for k, w in powers]
         for key, v in parts:
             shifted[key] = shifted.get(key, 0) + v
-    return all(v >= 0 for v in shifted.values()) and (not strict or shifted.get((), 0) > 0)
+    return shifted
 
 
 def _covered(terms: Terms) -> bool:

@@ -128,8 +128,7 @@ def _common_divisor(above: Terms, below: Terms) -> Terms:
 
     It has only the symbols that occur in both, and divides each coefficient of the powers of the others.
     """
-    first = {atom for m in above for atom, _ in m.factors}
-    shared = sorted({atom for m in below for atom, _ in m.factors if atom in first}, key=lambda atom: atom.text)
+    shared = _shared_atoms(above, below)
     if not shared:
         return {UNIT: 1}
     for terms in (above, below):
@@ -137,29 +136,49 @@ def _common_divisor(above: Terms, below: Terms) -> Terms:
             refuse("a fraction has too many terms", GCD_TERMS, "terms")
     index = {atom: i for i, atom in enumerate(shared)}
     parts = [*_coefficients(above, index), *_coefficients(below, index)]
-    size = prod(1 + max(exponents[i] for part in parts for exponents in part) for i in range(len(shared)))
-    bits = max(abs(c).bit_length() for part in parts for c in part.values())
-    if size * bits * (1 + len(parts) // 4) > GCD_WORK:
+    work = _gcd_work(parts, len(shared))
+    if work > GCD_WORK:
         refuse("a fraction is too large to find its common factors", GCD_WORK, "coefficient bits")
+    spend(1_200 + work // 10)
+    common = _gcd(parts, len(shared))
+    return {monomial(dict(zip(shared, exponents, strict=True))): c for exponents, c in common.items()}
 
-    spend(1_200 + size * bits * (1 + len(parts) // 4) // 10)
 
+def _shared_atoms(above: Terms, below: Terms) -> list[Atom]:
+    """The atoms that occur in both, by their texts."""
+    first = {atom for m in above for atom, _ in m.factors}
+    return sorted({atom for m in below for atom, _ in m.factors if atom in first}, key=lambda atom: atom.text)
+
+
+_Part = dict[tuple[int, ...], int]
+"""A polynomial in the shared atoms: coefficients by exponents."""
+
+
+def _gcd_work(parts: list[_Part], count: int) -> int:
+    """What sympy's time for the greatest common divisor of polynomials in so many atoms follows."""
+    size = prod(1 + max(exponents[i] for part in parts for exponents in part) for i in range(count))
+    bits = max(abs(c).bit_length() for part in parts for c in part.values())
+    return size * bits * (1 + len(parts) // 4)
+
+
+def _gcd(parts: list[_Part], count: int) -> _Part:
+    """The greatest common divisor of polynomials in so many atoms, 1 if it is a number."""
     from sympy.polys.domains import ZZ
     from sympy.polys.orderings import grlex
     from sympy.polys.rings import PolyRing
 
-    ring = PolyRing([f"x{i}" for i in range(len(shared))], ZZ, grlex)
+    ring = PolyRing([f"x{i}" for i in range(count)], ZZ, grlex)
     common: Any = ring.zero
     for part in sorted(parts, key=len):
         common = common.gcd(ring.from_dict({exponents: ZZ(c) for exponents, c in part.items()}))
         if common.is_ground:
-            return {UNIT: 1}
-    return {monomial(dict(zip(shared, exponents, strict=True))): int(c) for exponents, c in common.items()}
+            return {(0,) * count: 1}
+    return {exponents: int(c) for exponents, c in common.items()}
 
 
-def _coefficients(terms: Terms, index: dict[Atom, int]) -> list[dict[tuple[int, ...], int]]:
+def _coefficients(terms: Terms, index: dict[Atom, int]) -> list[_Part]:
     """The polynomials in the indexed atoms, by exponents, that are coefficients of the powers of the others."""
-    groups: dict[Monomial, dict[tuple[int, ...], int]] = {}
+    groups: dict[Monomial, _Part] = {}
     for m, c in terms.items():
         exponents = [0] * len(index)
         others: dict[Atom, int] = {}

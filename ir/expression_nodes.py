@@ -154,15 +154,25 @@ def rounded(kind: str, quotient: Expr) -> Expr:
                 sign = 1 if inner.kind == kind else -1
                 quotient = (above - sign * (atom_expression(inner) - inner.arguments[0] / inner.arguments[1])) / below
                 continue
-            if kind == "ceildiv" and positive(above) and nonnegative(below - above):
-                return outside + 1
-            if kind == "ceildiv" and nonnegative(-above) and nonnegative(above + below - 1):
-                return outside
-            if kind == "floordiv" and nonnegative(above) and nonnegative(below - above - 1):
-                return outside
-            if kind == "floordiv" and positive(-above) and nonnegative(above + below):
-                return outside - 1
+            near = _near_zero(kind, above, below)
+            if near is not None:
+                return outside + near if near else outside
         return outside + atom_expression(_rounded_atom(kind, quotient, above, below))
+
+
+def _near_zero(kind: str, above: Expr, below: Expr) -> int | None:
+    """A quotient of integers, the second of them positive, that is seen to be rounded to 1, 0 or -1."""
+    if kind == "ceildiv":
+        if positive(above) and nonnegative(below - above):
+            return 1
+        if nonnegative(-above) and nonnegative(above + below - 1):
+            return 0
+    else:
+        if nonnegative(above) and nonnegative(below - above - 1):
+            return 0
+        if positive(-above) and nonnegative(above + below):
+            return -1
+    return None
 
 
 def _rounded_atom(kind: str, quotient: Expr, above: Expr, below: Expr) -> Atom:

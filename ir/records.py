@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 T = TypeVar("T")
 
 
+def _annotated(namespace: dict[str, Any]) -> list[str]:
+    """The fields of a class that is being made."""
+    return [field for field, what in namespace.get("__annotations__", {}).items() if not str(what).startswith("ClassVar")]
+
+
 @dataclass_transform(eq_default=False, frozen_default=True)
 class Record(type):
     """Makes classes of frozen objects: fields are the annotated names, first those of the base, as in a data class.
@@ -28,7 +33,7 @@ class Record(type):
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> Any:
         if "__attrs_attrs__" in namespace:
             raise TypeError(f"the fields of {name} are its annotated names; attrs has nothing to add")
-        annotated = [field for field, what in namespace.get("__annotations__", {}).items() if not str(what).startswith("ClassVar")]
+        annotated = _annotated(namespace)
         inherited = next((base for base in bases if isinstance(base, Record)), None)
         known, defaults = (inherited.__match_args__, inherited.defaults) if inherited is not None else ((), {})
         own = tuple(field for field in annotated if field not in known)

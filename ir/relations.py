@@ -115,18 +115,23 @@ class Facts:
                 return proved("normal form", under)
         false_at: Callable[[Mapping[str, int]], bool] = lambda values: a.evaluate(values) != b.evaluate(values)  # noqa: E731
         witness = self._near_witness(false_at, a, b)
-        if witness is None and has_nodes(left, right) and _shows(lambda: equal_by_cases(left, right)):
-            return proved("cases of max and min", under)
-        if witness is None and has_quotients(left, right) and _shows(lambda: equal_by_remainders(left, right)):
-            return proved("cases of a remainder", under)
-        if witness is None and self._never_differ(left, right):
-            return proved("signs", under)
+        method = self._equal_in_cases(left, right) if witness is None else ""
+        if method:
+            return proved(method, under)
         witness = witness or self._witness(false_at, a, b)
         if witness is not None:
             return refuted(witness, self._values_text(a, b, witness))
         cases = {"cases of max and min": has_nodes, "cases of a remainder": has_quotients}
         tried = [method for method, fits in cases.items() if fits(left, right)]
         return unknown("the normal forms differ, and no witness was found", "normal form", *tried, "signs")
+
+    def _equal_in_cases(self, left: Expr, right: Expr) -> str:
+        """The method that shows both sides to be equal in each case; empty if none does."""
+        if has_nodes(left, right) and _shows(lambda: equal_by_cases(left, right)):
+            return "cases of max and min"
+        if has_quotients(left, right) and _shows(lambda: equal_by_remainders(left, right)):
+            return "cases of a remainder"
+        return "signs" if self._never_differ(left, right) else ""
 
     def _never_differ(self, left: Expr, right: Expr) -> bool:
         """Whether neither side is seen to be ever less than the other."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum
-from bpir.ir.expression_atoms import Atom, power, product
+from bpir.ir.expression_atoms import Atom, Monomial, power, product
 from bpir.ir.expression_bounds import integral, nonnegative, positive
 from bpir.ir.expression_core import intern, normal
 from bpir.ir.expression_fraction import divide, leading, primitive
@@ -230,6 +230,21 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
     """
     if expr.denominator is not None:
         return None
+    grows = _grows(expr, atom)
+    if grows is None:
+        return None
+    above, below = atom.arguments
+    quotient = above / below
+    slack = (below - 1) / below if integral(above) and integral(below) and positive(below) else ONE
+    if grows:
+        value = quotient if atom.kind == "ceildiv" else quotient - slack
+    else:
+        value = quotient + slack if atom.kind == "ceildiv" else quotient
+    return Substitution({}, {atom: value}).apply(expr)
+
+
+def _grows(expr: Expr, atom: Atom) -> bool | None:
+    """Whether the expression grows with an atom in which it is linear, or falls; None if neither is seen."""
     signs = set()
     for m, c in expr.terms.items():
         for other, n in m.factors:
@@ -237,16 +252,7 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
                 if n != 1 or not all(a.lower is not None and a.lower >= 0 for a, _ in m.factors if a is not atom):
                     return None
                 signs.add(c > 0)
-    if len(signs) != 1:
-        return None
-    above, below = atom.arguments
-    quotient = above / below
-    slack = (below - 1) / below if integral(above) and integral(below) and positive(below) else ONE
-    if signs == {True}:
-        value = quotient if atom.kind == "ceildiv" else quotient - slack
-    else:
-        value = quotient + slack if atom.kind == "ceildiv" else quotient
-    return Substitution({}, {atom: value}).apply(expr)
+    return signs.pop() if len(signs) == 1 else None
 
 
 def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, bounded: bool, budget: list[int]) -> bool:
@@ -276,11 +282,21 @@ def _direction(expr: Expr, node: Atom) -> int:
         return 0
     signs: set[int] = set()
     for m, c in expr.terms.items():
-        for atom, n in m.factors:
-            inside = [a for a in atom.arguments if node in nodes_of(a)]
-            if atom is not node and not inside:
-                continue
-            if n != 1 or (inside and atom.kind not in ("max", "min")) or not all(a.positive for a, _ in m.factors if a is not atom):
-                return 0
-            signs.update((1 if c > 0 else -1) * way for way in ([_direction(a, node) for a in inside] or [1]))
+        ways = _ways(m, node)
+        if 0 in ways:
+            return 0
+        signs.update((1 if c > 0 else -1) * way for way in ways)
     return signs.pop() if len(signs) == 1 else 0
+
+
+def _ways(m: Monomial, node: Atom) -> list[int]:
+    """How the monomial changes with the node, once for each place in which that stands: 1, -1, or 0 if it is not seen."""
+    ways: list[int] = []
+    for atom, n in m.factors:
+        inside = [a for a in atom.arguments if node in nodes_of(a)]
+        if atom is not node and not inside:
+            continue
+        if n != 1 or (inside and atom.kind not in ("max", "min")) or not all(a.positive for a, _ in m.factors if a is not atom):
+            return [0]
+        ways += [_direction(a, node) for a in inside] or [1]
+    return ways

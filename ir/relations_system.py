@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from bpir.ir.effort import EffortError, limited, spend
 from bpir.ir.expression import ZERO, Expr, ExpressionError, constant
-from bpir.ir.expression_atoms import Atom, monomial, power, product, symbol_atom
+from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product, symbol_atom
 from bpir.ir.expression_bounds import integral, positive
-from bpir.ir.expression_core import atom_expression, intern, multiply, normal
+from bpir.ir.expression_core import Coefficient, Terms, atom_expression, intern, multiply, normal
 from bpir.ir.expression_fraction import rational_content
 from bpir.ir.expression_values import Substitution
 from bpir.ir.records import Record
@@ -260,22 +260,27 @@ def _linear(difference: Expr) -> tuple[str, Expr] | None:
         atom = symbol_atom(name, fresh=True)
         if any(name in other.symbols for other in difference.atoms() if other is not atom):
             continue
-        holding = [(m, c, n) for m, c in terms.items() for a, n in m.factors if a is atom]
-        if len(holding) != 1 or abs(holding[0][2]) != 1:
+        m, c, n = _only_term(terms, atom)
+        if abs(n) != 1:
             continue
-        # c*m*s + rest = 0, so s = -rest/(c*m); for c*m/s the same, upside down.
-        m, c, n = holding[0]
-        rest = {k: -d for k, d in terms.items() if k is not m}
         without = product(m, power(monomial({atom: 1}), -n))
-        if n == 1:
-            value = intern(multiply({power(without, -1): normal(Fraction(1, c))}, rest))
-        elif len(rest) == 1:
-            value = intern({without: c}) / intern(rest)
-        else:
-            continue
-        if all(a.positive for a, _ in without.factors):
+        value = _solved(without, c, n, {k: -d for k, d in terms.items() if k is not m})
+        if value is not None and all(a.positive for a, _ in without.factors):
             return name, value
     return None
+
+
+def _only_term(terms: Terms, atom: Atom) -> tuple[Monomial, Coefficient, int]:
+    """The term that has an atom, and its exponent there; 0 if there is not exactly one."""
+    holding = [(m, c, n) for m, c in terms.items() for a, n in m.factors if a is atom]
+    return holding[0] if len(holding) == 1 else (UNIT, 0, 0)
+
+
+def _solved(m: Monomial, c: Coefficient, n: int, rest: Terms) -> Expr | None:
+    """The `s` of `c*m*s = rest`, or of `c*m/s = rest` where the rest is one term; `n` is the exponent of s."""
+    if n == 1:
+        return intern(multiply({power(m, -1): normal(Fraction(1, c))}, rest))
+    return intern({m: c}) / intern(rest) if len(rest) == 1 else None
 
 
 def with_fresh_excess(expr: Expr, larger: Mapping[str, Expr]) -> Expr:

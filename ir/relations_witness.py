@@ -89,10 +89,23 @@ def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[s
 
 
 def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    count = len(lower)
-    if count == 0:
+    """Points at or above the least ones, many of them small; others near the steps, or far away; the same in every process."""
+    if not lower:
         yield ()
         return
+    yield from _small_points(lower)
+    for large in (6, 60, 1000, 10**6):
+        for index in range(len(lower)):  # one symbol large, or all but one: where signs change
+            yield tuple(a + large * (i == index) for i, a in enumerate(lower))
+            yield tuple(a + large * (i != index) for i, a in enumerate(lower))
+    for step in steps:
+        yield from _multiples(lower, step)
+    yield from _mixed_points(lower, steps)
+
+
+def _small_points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """A grid, where its points are not too many; else the least point, and those beside it."""
+    count = len(lower)
     width = max(2, int(_GRID_POINTS ** (1 / count)))
     if 2**count <= _GRID_POINTS or count == 1:
         # sorted by the sum, so that small witnesses come first
@@ -103,17 +116,20 @@ def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, .
         yield tuple(lower)
         for index in range(count):
             yield tuple(a + (i == index) for i, a in enumerate(lower))
-    for large in (6, 60, 1000, 10**6):
-        for index in range(count):  # one symbol large, or all but one: where signs change
-            yield tuple(a + large * (i == index) for i, a in enumerate(lower))
-            yield tuple(a + large * (i != index) for i, a in enumerate(lower))
-    for step in steps:
-        multiples = tuple(step * -(-a // step) for a in lower)
-        for index in range(count):  # one symbol a multiple, or all, or all but one
-            yield tuple(multiples[i] if i == index else a for i, a in enumerate(lower))
-            yield tuple(a if i == index else multiples[i] for i, a in enumerate(lower))
-        yield multiples
-    state = 12345  # a linear congruential sequence: the same points in every process
+
+
+def _multiples(lower: Sequence[int], step: int) -> Iterator[tuple[int, ...]]:
+    """One symbol a multiple of the step, or all, or all but one."""
+    multiples = tuple(step * -(-a // step) for a in lower)
+    for index in range(len(lower)):
+        yield tuple(multiples[i] if i == index else a for i, a in enumerate(lower))
+        yield tuple(a if i == index else multiples[i] for i, a in enumerate(lower))
+    yield multiples
+
+
+def _mixed_points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Symbols of all sizes, in an order that looks random."""
+    state = 12345  # a linear congruential sequence
     for index in range(_MIXED_POINTS):
         spread = (4, 12, 64, 1024)[index % 4]
         point = []

@@ -98,11 +98,16 @@ def _is_sum_of_multiples(facts: Sequence[Expr], expr: Expr) -> bool:
     known = [fact for fact in facts if set(fact.symbols) & set(expr.symbols)][:_FACTS]
     products = [a * b for a, b in combinations_with_replacement(known, 2)]
     multiples = [_open(fact * intern({w: 1})) for fact, w in _multiples([*known, *products], target)]
+    return _in_lattice(*_scaled(target, multiples))
+
+
+def _scaled(target: dict[Key, int | Fraction], multiples: list[dict[Key, int | Fraction]]) -> tuple[Vector, list[Vector], list[Key]]:
+    """The target and the multiples as vectors of integers, with those of integral monomials; and all keys."""
     keys = list(dict.fromkeys(key for terms in (target, *multiples) for key in terms))
     scale = lcm(*(c.denominator for terms in (target, *multiples) for c in terms.values()))
     vectors = [{key: int(c * scale) for key, c in terms.items()} for terms in multiples]
     vectors += [{key: scale} for key in keys if key[1] is None and whole(key[0])]
-    return _in_lattice({key: int(c * scale) for key, c in target.items()}, vectors, keys)
+    return {key: int(c * scale) for key, c in target.items()}, vectors, keys
 
 
 def _open(expr: Expr) -> dict[Key, int | Fraction]:
@@ -131,17 +136,26 @@ def _in_lattice(target: Vector, vectors: list[Vector], keys: Sequence[Key]) -> b
     for key in keys:
         holding = [v for v in vectors if key in v]
         vectors = [v for v in vectors if key not in v]
-        while len(holding) > 1:  # Euclid's algorithm on the key
-            holding.sort(key=lambda v: abs(v[key]))
-            least, *others = holding
-            others = [_less(v, least, v[key] // least[key]) for v in others]
-            vectors += [v for v in others if v and key not in v]
-            holding = [least, *(v for v in others if key in v)]
+        if holding:
+            least, freed = _reduced(holding, key)
+            vectors += freed
         if key in target:
-            if not holding or target[key] % holding[0][key]:
+            if not holding or target[key] % least[key]:
                 return False
-            target = _less(target, holding[0], target[key] // holding[0][key])
+            target = _less(target, least, target[key] // least[key])
     return not target
+
+
+def _reduced(holding: list[Vector], key: Key) -> tuple[Vector, list[Vector]]:
+    """Vectors with a key, by Euclid's algorithm: one whose coefficient is their common divisor, and what is left of the others."""
+    freed: list[Vector] = []
+    while len(holding) > 1:
+        holding.sort(key=lambda v: abs(v[key]))
+        least, *others = holding
+        others = [_less(v, least, v[key] // least[key]) for v in others]
+        freed += [v for v in others if v and key not in v]
+        holding = [least, *(v for v in others if key in v)]
+    return holding[0], freed
 
 
 def _less(a: Vector, b: Vector, times: int) -> Vector:

@@ -14,7 +14,7 @@ from math import comb, gcd, lcm
 
 from bpir.ir.effort import Effort
 from bpir.ir.expression import Expr
-from bpir.ir.expression_atoms import Atom, monomial
+from bpir.ir.expression_atoms import Atom, Monomial, monomial
 from bpir.ir.expression_bounds import positive
 from bpir.ir.expression_core import Terms, intern, multiply
 from bpir.ir.expression_fraction import common_monomial
@@ -51,10 +51,7 @@ def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int],
     known = [i for fact in facts if (i := variables.inequality(fact)) is not None]
     products = _Products(variables, known, effort)
     products.add(first)
-    multiples = [p for factor in factors if (p := variables.polynomial(factor)) is not None]
-    for powers in dict.fromkeys(p for terms in multiples for p in terms):
-        products.add_product(first, powers)
-    for powers in dict.fromkeys(_sorted(p + q) for a, b in combinations(multiples, 2) for p in a for q in b):
+    for powers in _monomials([p for factor in factors if (p := variables.polynomial(factor)) is not None]):
         products.add_product(first, powers)
     for inequality in known:
         products.add(inequality)
@@ -64,6 +61,12 @@ def impossible(negation: Fact, facts: Sequence[Fact], lower: Mapping[Atom, int],
         if not products.grow():
             break
     return False
+
+
+def _monomials(polynomials: Sequence[Polynomial]) -> Iterator[Powers]:
+    """The monomials of the polynomials, and then those of their products in pairs, each once."""
+    yield from dict.fromkeys(p for terms in polynomials for p in terms)
+    yield from dict.fromkeys(_sorted(p + q) for a, b in combinations(polynomials, 2) for p in a for q in b)
 
 
 class _Variables:
@@ -101,16 +104,9 @@ class _Variables:
             return None
         sums: dict[Powers, int | Fraction] = {}
         for m, c in expr.terms.items():
-            if sum(n for _, n in m.factors) > DEGREE:
+            parts = self._shifted(m, c)
+            if parts is None:
                 return None
-            parts: list[tuple[Powers, int | Fraction]] = [(CONSTANT, c)]
-            for atom, n in m.factors:
-                number, base = self._number(atom)
-                # (base + v)**n, its terms by the power of v
-                powers = [(k, comb(n, k) * base ** (n - k)) for k in range(n + 1)] if base else [(n, 1)]
-                parts = [(at + (number,) * k, v * w) for at, v in parts for k, w in powers]
-                if len(parts) > TERMS:
-                    return None
             for at, v in parts:
                 at = _sorted(at)
                 sums[at] = sums.get(at, 0) + v
@@ -118,6 +114,20 @@ class _Variables:
             return None
         scale = lcm(*(v.denominator for v in sums.values()))
         return _primitive({at: int(v * scale) for at, v in sums.items() if v})
+
+    def _shifted(self, m: Monomial, c: int | Fraction) -> list[tuple[Powers, int | Fraction]] | None:
+        """The terms of a monomial by variables; None if they are too many, or the degree is too high."""
+        if sum(n for _, n in m.factors) > DEGREE:
+            return None
+        parts: list[tuple[Powers, int | Fraction]] = [(CONSTANT, c)]
+        for atom, n in m.factors:
+            number, base = self._number(atom)
+            # (base + v)**n, its terms by the power of v
+            powers = [(k, comb(n, k) * base ** (n - k)) for k in range(n + 1)] if base else [(n, 1)]
+            parts = [(at + (number,) * k, v * w) for at, v in parts for k, w in powers]
+            if len(parts) > TERMS:
+                return None
+        return parts
 
 
 def _tightened(terms: Polynomial, strict: bool) -> Polynomial:
