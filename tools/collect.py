@@ -15,8 +15,9 @@ from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.operation import Operation
 from bpir.tools.job import job_of
+from bpir.tools.job_work import work_of_step
 from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows, times_by_block
-from bpir.tools.report import BufferRow, Fact, Report, TaskRow, Work
+from bpir.tools.report import BufferRow, Fact, Job, Report, TaskRow, Work
 from bpir.tools.report_ranks import TENSOR, all_ranks
 from bpir.verifiers.levels import level_of, place_of
 
@@ -60,7 +61,19 @@ def collect(module: Operation, alone: Operation | None = None) -> Report:
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
     table = symbol_table(module)
     ranks = all_ranks(report.tasks, _degree(module), table, collect(alone).tasks if alone is not None else None)
-    return attrs.evolve(report, ranks=ranks).bound({n: constant(v) for n, v in table.bindings.items()})
+    return attrs.evolve(report, ranks=ranks, job=_with_work(report, module)).bound({n: constant(v) for n, v in table.bindings.items()})
+
+
+def _with_work(report: Report, module: Operation) -> Job | None:
+    """The job of a report with the work of its step."""
+    job = report.job
+    if job is None:
+        return None
+    distributed, planned = DistributedTaskIR(module), PortablePlanIR(module)
+    axes = next(iter([*(mesh.axes for mesh in distributed.meshes), *(mesh.axes for mesh in planned.meshes)]))
+    named = next(iter([block.strategy for block in distributed.blocks] + [mesh.strategy for mesh in planned.meshes]))
+    fields = next((strategy.fields for strategy in planned.strategies if strategy.symbol == named), {})
+    return attrs.evolve(job, work=work_of_step(report.tasks, axes, job.microbatches, fields, planned.symbols))
 
 
 def _degree(module: Operation) -> Expr:
@@ -144,6 +157,7 @@ def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
                 times=times,
                 block=block.symbol,
                 operation=task.kind_of_work,
+                moves=task.kind_of_plan if task.kind_of_plan == "transfer" else None,
             )
 
 

@@ -154,11 +154,14 @@ class Job:
         microbatches: how often forward and backward run in a step.
         messages: bytes; `tensor_forward` and `tensor_backward` are sums over one block, `pipeline_forward` and `pipeline_backward` one
             message, `data_parallel` the gradients of the weights of one block.
+        work: of a step over all ranks, stages and replicas: the `total`, and where it is known what of it the `model` alone would do, and
+            what is `extra`.
     """
 
     stages: tuple[Mapping[str, Expr], ...]
     microbatches: Expr
     messages: Mapping[str, Expr]
+    work: Mapping[str, Work] = attrs.field(factory=dict)
 
     @property
     def memory(self) -> Mapping[str, Expr]:
@@ -181,7 +184,8 @@ class Job:
             return {name: value.substitute(values) for name, value in named.items()}
 
         known = {id(stage): exprs(stage) for stage in self.stages}  # stages that are alike are one object
-        return Job(tuple(known[id(s)] for s in self.stages), self.microbatches.substitute(values), exprs(self.messages))
+        work = {name: Work(**exprs(vector(each))) for name, each in self.work.items()}
+        return Job(tuple(known[id(s)] for s in self.stages), self.microbatches.substitute(values), exprs(self.messages), work)
 
 
 @attrs.frozen

@@ -81,6 +81,7 @@ def _job(job: Job) -> dict[str, Any]:
         "microbatches": job.microbatches,
         "memory": job.memory,
         "messages": job.messages,
+        "work": {name: _work(each, matmul=True) for name, each in job.work.items()},
     }
 
 

@@ -34,10 +34,12 @@ def all_ranks(tasks: Sequence[TaskRow], degree: Expr, table: SymbolTable, alone:
         return None
     if alone is None and not _is_free(degree, table):
         return None
-    computed = [task for task in tasks if task.collective is None]
+    computed = [task for task in tasks if task.collective is None and task.moves is None]
     everything = _times(degree, summed(task.in_all for task in tasks))
     extra = _summed_apart(tasks)
-    reduced = summed([_times(degree, summed(task.in_all for task in tasks if task.collective is not None)), extra])
+    reduced = summed(
+        [_times(degree, summed(task.in_all for task in tasks if task.collective is not None or task.moves is not None)), extra]
+    )
     if alone is not None:
         model = summed(task.in_all for task in alone)
     else:

@@ -60,7 +60,14 @@ def _job_tables(job: Job) -> list[Table]:
         rows.append((stages, *job.stages[first].values()))
     messages = {name.replace("_", " "): value for name, value in job.messages.items()}
     step = Table(("a step", "times"), (("microbatches", job.microbatches),))
-    return [Table(("a device of", *names), tuple(rows)), _named("messages", "bytes", messages), step]
+    devices = {"model": "of the model", "total": "all devices"}
+    work: list[tuple[str | Expr, ...]] = [(devices.get(name, name), *_cells(each)) for name, each in job.work.items()]
+    return [
+        Table(("a device of", *names), tuple(rows)),
+        _named("messages", "bytes", messages),
+        step,
+        *([Table(("work of a step", *_COMPONENTS), tuple(work))] if work else []),
+    ]
 
 
 def _ranks_table(ranks: AllRanks) -> Table:

@@ -1,0 +1,192 @@
+"""What a device of each stage of a pipeline holds, from the buffers of a plan: exact, in the plan's order of tasks.
+
+A step holds weights, gradients of weights and optimizer states all the time; of each microbatch in flight what a later part reads; and what
+the tasks that run have between them. The fullest moment is the largest sum over the tasks that a device runs while as many microbatches are
+in flight as ever. Source: Narayanan et al. 2021 (2104.04473), section 2.2, for what is in flight; `docs/memory.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
+from bpir.dialects.plan import Buffer, Task
+from bpir.ir.expression import ONE, ZERO, Expr, maximum, total
+
+HELD = {"constant": "weights", "optimizer": "optimizer", "state": "kv_cache", "gradient": "weight_gradients"}
+"""What buffers hold that outlive a part of a step, by their role; all others hold activations."""
+
+
+@attrs.frozen
+class Chunk:
+    """A part of a network that a device runs: its sections with how often, and of how many microbatches it holds what backward reads."""
+
+    runs: Sequence[tuple[str, Expr]]
+    in_flight: Expr
+
+
+def chunks_by_device(plan: PortablePlanIR) -> list[list[Chunk]]:
+    """The chunks of each device; where the plan has no stages, one device runs all of it once."""
+    if not plan.stages:
+        return [[Chunk([(section.symbol, section.times) for section in plan.sections], ONE)]]
+    found: dict[int, list[Chunk]] = {}
+    for stage in plan.stages:
+        found.setdefault(stage.place, []).append(Chunk(stage.runs, stage.in_flight))
+    return [found[place] for place in sorted(found)]
+
+
+class StageMemory:
+    """The bytes of a device of each stage, by what they hold.
+
+    Args:
+        again: whether backward makes all again but for what stands in front of a block: what is kept is a checkpoint.
+    """
+
+    def __init__(self, plan: PortablePlanIR, again: bool) -> None:
+        self.plan = plan
+        self.again = again
+        self.buffers = {buffer.symbol: buffer for buffer in plan.buffers}
+        self.sections = {section.symbol: section for section in plan.sections}
+        self.tasks = plan.tasks
+        self._extents: dict[range, list[str]] = {}
+        for section in plan.sections:
+            self._extents.setdefault(section.extent, []).append(section.symbol)
+        self._users = {extent: self._used(self.tasks[extent.start : extent.stop]) for extent in self._extents}
+        self._parts = {extent: part_of_phase(self.tasks[extent.start].phase) for extent in self._extents}
+        self._outlives = {name for name, buffer in self.buffers.items() if self._is_kept(buffer)}
+        self._peaks: dict[range, Expr] = {}
+
+    @staticmethod
+    def _used(tasks: Iterable[Task]) -> dict[str, None]:
+        return dict.fromkeys(name for task in tasks for name in (*task.reads, *task.writes))
+
+    def _is_kept(self, buffer: Buffer) -> bool:
+        """Whether a buffer holds something from one part of a step to a later one."""
+        parts = {self._parts[extent] for extent, used in self._users.items() if buffer.symbol in used}
+        return len(parts) > 1 or buffer.storage == "persistent"
+
+    # --- a device
+
+    def device(self, chunks: Sequence[Chunk]) -> dict[str, Expr]:
+        """What a device holds at its fullest moment: by what it is, and `busy`, what the tasks that run hold besides.
+
+        Raises:
+            ExpressionError: too many sizes with symbols may be the largest.
+        """
+        sums: dict[str, list[Expr]] = {}
+        for chunk in chunks:
+            for kind, bytes in self._kept(chunk).items():
+                sums.setdefault(kind, []).append(bytes)
+        once: dict[str, None] = {}
+        for chunk in chunks:
+            once |= dict.fromkeys(self._shared(chunk))
+        for name in once:
+            sums.setdefault(self._kind(self.buffers[name]), []).append(self.buffers[name].size)
+        held = {kind: total(found) for kind, found in sums.items()}
+        activations = total(held.get(kind, ZERO) for kind in ("activations", "activation_checkpoints"))
+        busy = [size for chunk in chunks for size in self._busy(chunk, activations)]
+        return {**held, "busy": maximum(*dict.fromkeys(busy)) if busy else ZERO}
+
+    def _kind(self, buffer: Buffer) -> str:
+        return HELD.get(buffer.role, "activation_checkpoints" if self.again else "activations")
+
+    def _counts(self, chunk: Chunk) -> dict[range, Expr]:
+        """How often a chunk runs the tasks of each extent."""
+        found: dict[range, Expr] = {}
+        for name, times in chunk.runs:
+            extent = self.sections[name].extent
+            found[extent] = found[extent] + times if extent in found else times
+        return found
+
+    def _kept(self, chunk: Chunk) -> dict[str, Expr]:
+        """What a chunk holds once for each of its layers: of activations as often as microbatches are in flight."""
+        counts = self._counts(chunk)
+        found: dict[str, list[Expr]] = {}
+        seen: set[str] = set()
+        for extent, times in counts.items():
+            for name in self._users[extent]:
+                buffer = self.buffers[name]
+                if name in seen or name not in self._outlives or self._is_shared(buffer):
+                    continue
+                seen.add(name)
+                kind = self._kind(buffer)
+                often = chunk.in_flight if kind not in ("weights", "optimizer", "weight_gradients") else ONE
+                found.setdefault(kind, []).append(often * times * buffer.size)
+        return {kind: total(sizes) for kind, sizes in found.items()}
+
+    def _is_shared(self, buffer: Buffer) -> bool:
+        """Whether one buffer of weights serves several blocks: a device has it once."""
+        blocks = {extent for extent, used in self._users.items() if buffer.symbol in used}
+        return buffer.role in ("constant", "optimizer") and buffer.times is ONE and len(blocks) > 0
+
+    def _shared(self, chunk: Chunk) -> list[str]:
+        used = (name for extent in self._counts(chunk) for name in self._users[extent])
+        return [name for name in used if name in self._outlives and self._is_shared(self.buffers[name])]
+
+    # --- the tasks that run
+
+    def _busy(self, chunk: Chunk, activations: Expr) -> list[Expr]:
+        """What the tasks of each section of a chunk hold besides, less what is not there then of the activations of all in flight."""
+        found: list[Expr] = []
+        backward = [(name, times) for name, times in chunk.runs if self._part(name) == BACKWARD]
+        forward = [(name, times) for name, times in chunk.runs if self._part(name) not in (BACKWARD, OPTIMIZER)]
+        for runs in (forward[::-1], backward):
+            freed = ZERO  # of this microbatch: by what has gone back, or not yet made, of the sections behind
+            for name, times in runs:
+                found.append(self._peak(name) - freed)
+                freed += times * self._made(name)
+        found += [self._peak(name) - activations for name, _ in chunk.runs if self._part(name) == OPTIMIZER]
+        return found
+
+    def _part(self, name: str) -> str:
+        return self._parts[self.sections[name].extent]
+
+    def _made(self, name: str) -> Expr:
+        """The bytes of activations that one run of a section keeps for a later part, or takes from an earlier one."""
+        return total(self.buffers[b].size for b in self._users[self.sections[name].extent] if self._is_activation(b))
+
+    def _is_activation(self, name: str) -> bool:
+        return name in self._outlives and self.buffers[name].role not in HELD
+
+    def _peak(self, name: str) -> Expr:
+        """The most that one run of a section holds besides what is kept.
+
+        Of what this run keeps itself less is there before it is made, and after its last reader.
+        """
+        extent = self.sections[name].extent
+        if extent not in self._peaks:
+            more: dict[int, list[Expr]] = {}
+            less: dict[int, list[Expr]] = {}
+            before = ZERO
+            for used in self._users[extent]:
+                buffer = self.buffers[used]
+                begin, end = (buffer.live[0], buffer.live[1]) if len(buffer.live) == 2 else (extent.start, extent.stop - 1)
+                if used not in self._outlives:
+                    more.setdefault(max(begin, extent.start), []).append(buffer.size)
+                    less.setdefault(min(end, extent.stop - 1) + 1, []).append(buffer.size)
+                elif self._is_activation(used):
+                    if begin > extent.start:  # made here: until then it is not there
+                        before -= buffer.size
+                        more.setdefault(begin, []).append(buffer.size)
+                    elif end < extent.stop - 1:  # freed here
+                        less.setdefault(end + 1, []).append(buffer.size)
+            found = _held(more, less, before)
+            self._peaks[extent] = maximum(*found) if found else ZERO
+        return self._peaks[extent]
+
+
+def _held(more: Mapping[int, Sequence[Expr]], less: Mapping[int, Sequence[Expr]], held: Expr) -> tuple[Expr, ...]:
+    """What is held at the tasks after which less is."""
+    found: list[Expr] = []
+    grows = False
+    for task in sorted({*more, *less}):
+        if grows and task not in less:
+            found.pop()  # nothing has ended, so no less is held now
+        grows = task in more
+        held += total(more.get(task, ())) - total(less.get(task, ()))
+        if grows:
+            found.append(held)
+    return tuple(dict.fromkeys(found))
