@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -26,13 +26,17 @@ _FUNCTIONS = ("max", "min", "ceildiv", "floordiv")
 
 @attrs.frozen(eq=False)
 class Condition:
-    """One comparison; `left` and `right` hold columns as symbols that are called like them."""
+    """One comparison; `left` and `right` hold columns as symbols that are called like them.
+
+    Where `left` is a name of the grid with words, `right` is one of these: `recompute = full`.
+    """
 
     text: str
     left: Expr
     sign: str
     right: Expr
     source: Source
+    of_words: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,17 +152,32 @@ def resolve(name: str, columns: Collection[str]) -> str | None:
     return ends[0] if len(ends) == 1 else None
 
 
-def resolved(conditions: Iterable[Condition], columns: Collection[str]) -> list[Condition]:
+def resolved(conditions: Iterable[Condition], columns: Collection[str], words: Mapping[str, Sequence[str]]) -> list[Condition]:
     """The conditions with the full name of each column.
 
+    Args:
+        words: the names of the grid that have words, and these.
+
     Raises:
-        DiagnosticError: a name is no column, or could be several.
+        DiagnosticError: a name is no column, or could be several; or words are compared otherwise than with their own.
     """
     found = []
     for condition in conditions:
+        name = next((name for name in condition.names if name in words), None)
+        if name is not None:
+            found.append(_of_words(condition, name, words[name]))
+            continue
         names = {name: column_of(name, columns, condition.span(name)) for name in condition.names}
         found.append(condition.over({name: column_symbol(column) for name, column in names.items() if name != column}))
     return found
+
+
+def _of_words(condition: Condition, name: str, words: Sequence[str]) -> Condition:
+    value = condition.right.text
+    if condition.left.text != name or condition.sign != "=" or value not in words:
+        near = suggestion(value, words) if condition.sign == "=" else ""
+        raise fail(f"'{name}' has words: expected {name} = {' or '.join(words)}{near}", condition.span(name))
+    return attrs.evolve(condition, of_words=True)
 
 
 def column_of(name: str, columns: Collection[str], span: Span | None) -> str:

@@ -95,9 +95,13 @@ class Compiled:
 
         self.columns = {**point_symbols(structure), **{name: expression(name) for name in names}}
         self.checks = [(label, _SIGNS[kind], parse_expression(a), parse_expression(b)) for label, kind, a, b in derived.relations]
-        asked = dict.fromkeys(name for condition in conditions for name in condition.names if name not in self.columns)
+        asked = dict.fromkeys(name for c in conditions if not c.of_words for name in c.names if name not in self.columns)
         known = {**self.columns, **{name: expression(name) for name in asked}}
         for condition in conditions:
+            if condition.of_words:
+                chosen = structure.fixed[condition.left.text] == condition.right.text
+                self.checks.append((condition.text, "=", ONE, ONE if chosen else ZERO))
+                continue
             with suppress(ExpressionError):  # it divides by a number that is 0 here, and holds nowhere
                 condition = condition.over(known)
                 self.checks.append((condition.text, condition.sign, condition.left, condition.right))

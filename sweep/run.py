@@ -66,6 +66,11 @@ class Plan:
     structures: tuple[Structure, ...]
     conditions: tuple[Condition, ...]
 
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """The names of the grid that have words, and these."""
+        return {one.name: list(map(str, one.axis.values)) for one in self.swept if one.axis.values and not one.axis.numbers}
+
 
 @attrs.frozen(eq=False)
 class Result:
@@ -146,7 +151,7 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
         raise DiagnosticError(*(Diagnostic(message) for message in refused), note("the derivation refuses every structure of the grid"))
     known = _columns([one for one in derived if not one.refused])
     fields = tuple(one.name for one in plan.swept)
-    resolved(plan.conditions, (*fields, *known))
+    resolved(plan.conditions, (*fields, *known), plan.words)
     stored = (*fields, *_chosen(known, request.columns))
     items = [
         _Evaluation(request, place, derived[place], known, stored, axes, os.path.join(folder, f"{count:06}.parquet"))
@@ -167,8 +172,7 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
     for part in ordered:
         for label, number in part.filtered.items():
             filtered[label] = filtered.get(label, 0) + number
-    words = [one.name for one in plan.swept if one.axis.values and not one.axis.numbers]
-    return Result(plan, table(ordered, stored, words), known, points, kept, filtered, refused, derived)
+    return Result(plan, table(ordered, stored, plan.words), known, points, kept, filtered, refused, derived)
 
 
 def _columns(derived: Sequence[Derived]) -> tuple[str, ...]:
@@ -218,7 +222,7 @@ def _compiled(request: Request, place: int, once: _Once) -> Compiled:
     plan, item = understood(request), once.item
     fields = tuple(one.name for one in plan.swept)
     names = [name for name in item.stored if name not in fields]
-    conditions = resolved(plan.conditions, (*fields, *item.known))
+    conditions = resolved(plan.conditions, (*fields, *item.known), plan.words)
     return Compiled(plan.structures[place], item.derived, names, conditions)
 
 

@@ -116,6 +116,14 @@ def test_conditions_are_decided_exactly(condition: str, holds: Any, tmp_path: Pa
     assert [(row["t"], row["B"]) for row in found] == expected
 
 
+def test_conditions_on_words(tmp_path: Path) -> None:
+    result = done(request("t=1,2", "B=1,2,3", "recompute=none,full", where=["recompute = full", "B < 3"]), tmp_path)
+    assert {(row["recompute"], row["B"]) for row in rows(result)} == {("full", 1), ("full", 2)}
+    assert result.filtered == {"recompute = full": 6, "B < 3": 2}
+    with pytest.raises(DiagnosticError, match="'recompute' has words: expected recompute = none or full"):
+        done(request("t=1", "recompute=none,full", where=["recompute < 2"]), tmp_path)
+
+
 def test_conditions_on_columns(tmp_path: Path) -> None:
     """A bound that is the exact value of one row keeps it; one byte less does not."""
     everything = rows(done(request("t=1,2,4", "B=1..4"), tmp_path))
