@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from bpir.dialects import sections
 from bpir.dialects.bp import Vector, Work, vector_action
@@ -33,6 +33,7 @@ ROLES = ("input", "output", "constant", "state", "workspace", "activation", "gra
 STORAGE = ("device_local", "persistent", "transient")
 RESOURCES = ("compute", "memory", "network")
 OBJECTIVES = RESOURCES
+_V = TypeVar("_V", bound=Vector)
 
 
 class Resources(Vector):
@@ -116,16 +117,31 @@ def _text(attribute: Attribute | None) -> str:
     return attribute.value if isinstance(attribute, StringAttr) else ""
 
 
+def _of_several(operation: Operation) -> bool:
+    """Whether the operation is of one block of several, as its origin says: `layer/mlp.gate`. Of these short things share a line."""
+    source, symbol = (_text(operation.properties.get(name)) for name in ("source", "sym_name"))
+    block = source.partition("/")[0]
+    return bool(block) and symbol.startswith(f"{block}.")
+
+
 class Beside(Clause):
-    """A clause that stands on the line before it where the operation is of one block of several, as its origin says: `layer/mlp.gate`."""
+    """A clause that stands on the line before it where the operation is of one block of several."""
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         pieces = list(super().pieces(operation))
-        source, symbol = (_text(operation.properties.get(name)) for name in ("source", "sym_name"))
-        block, several, _ = source.partition("/")
-        if pieces and several and symbol.startswith(f"{block}."):
+        if pieces and _of_several(operation):
             pieces[0] = " "
         return pieces
+
+
+class Short(Components[_V]):
+    """Components that share a line where the operation is of one block of several."""
+
+    def pieces(self, operation: Operation) -> Iterable[Piece]:
+        pieces = list(super().pieces(operation))
+        if not _of_several(operation):
+            return pieces
+        return pieces[:1] + [" " if piece == "\n" else piece for piece in pieces[1:] if not isinstance(piece, str) or piece.strip(" ")]
 
 
 class Section(sections.Section):
@@ -187,8 +203,8 @@ class Buffer(OperationDeclaration):
         Clause("live", (live,), optional=False, line=False),
         Clause("size", (size,), optional=False),
         Beside("from", (source,)),
-        Clause("producers", (producers,)),
-        Clause("consumers", (consumers,)),
+        Beside("producers", (producers,)),
+        Beside("consumers", (consumers,)),
     )
 
     def verify(self, operation: Operation, report: Report) -> None:
@@ -213,13 +229,13 @@ class Task(OperationDeclaration):
     symbol = SymbolName()
     kind = Word(choices=TASK_KINDS)
     kind_of_work = Word("operation")
-    work = Components(kind=Work, keyword="work", start="bp_work_body")
+    work = Short(kind=Work, keyword="work", start="bp_work_body")
     source = Text()
     phase = Word()
     after = References()
     ranks = Integers()
     along = Text()
-    resources = Components(kind=Resources, keyword="resources", start="plan_resources_body", optional=True)
+    resources = Short(kind=Resources, keyword="resources", start="plan_resources_body", optional=True)
     matmul = Amount()
     reads = References()
     writes = References()
@@ -229,18 +245,18 @@ class Task(OperationDeclaration):
         symbol,
         kind,
         kind_of_work,
-        Clause("from", (source,)),
+        Beside("from", (source,)),
         Clause("phase", (phase,), line=False),
         Clause("after", (after,)),
         Clause("between", (ranks,)),
         Clause("along", (along,)),
         work,
         resources,
-        Clause("matmul", (matmul,)),
+        Beside("matmul", (matmul,)),
         Clause("reads", (reads,)),
         Beside("writes", (writes,)),
-        Clause("requires", (requires,)),
-        Clause("alternatives", (alternatives,)),
+        Beside("requires", (requires,)),
+        Beside("alternatives", (alternatives,)),
     )
 
     def verify(self, operation: Operation, report: Report) -> None:
