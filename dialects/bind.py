@@ -63,6 +63,7 @@ STRATEGY = (
     Field("microbatches", "how often a step runs forward and backward before it updates weights", default="1"),
     Field("data", "data-parallel degree"),
     Field("expert", "expert-parallel degree: the ranks share the experts and the batch", default="1"),
+    Field("latent", "the form of latent attention of inference: K and V of all visible tokens, or of none", ("expanded", "absorbed")),
     Field(
         "communication",
         "collectives of tensor parallelism; the second shards the sequence",

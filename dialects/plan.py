@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from bpir.dialects import sections
 from bpir.dialects.bp import Vector, Work, vector_action
 from bpir.dialects.bp.parts import Integer, Times, i64, is_number
+from bpir.dialects.dist import forms
 from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES
@@ -220,9 +221,10 @@ class Task(OperationDeclaration):
     """`plan.task @attention.core.decode compute attention from "attention.core.decode"`, then clauses: one task of one rank.
 
     `after` names the tasks whose results it needs; `work` is that of the distributed task, `resources` are its projections, `matmul` is
-    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral ways to do it. A
-    transfer moves what it reads on one rank to what it writes on another: `between [0, 1]`, or from each rank `along "pipeline"`, an axis
-    of the mesh, to the one behind it (in a task of backward to the one before it).
+    the part of the operations that matrix products do; `requires` names capabilities, `alternatives` target-neutral ways to do it.
+    `experts`, `form` and `otherwise` are those of the distributed task: where tokens go, and what another form would do. A transfer
+    moves what it reads on one rank to what it writes on another: `between [0, 1]`, or from each rank `along "pipeline"`, an axis of the
+    mesh, to the one behind it (in a task of backward to the one before it).
     """
 
     name = "plan.task"
@@ -241,6 +243,10 @@ class Task(OperationDeclaration):
     writes = References()
     requires = Words()
     alternatives = Words()
+    experts = forms.experts
+    form = forms.form
+    other_form = forms.other_form
+    other_work = forms.other_work
     syntax = (
         symbol,
         kind,
@@ -253,10 +259,13 @@ class Task(OperationDeclaration):
         work,
         resources,
         Beside("matmul", (matmul,)),
+        forms.EXPERTS,
+        forms.FORM,
         Clause("reads", (reads,)),
         Beside("writes", (writes,)),
         Beside("requires", (requires,)),
         Beside("alternatives", (alternatives,)),
+        forms.OTHERWISE,
     )
 
     def verify(self, operation: Operation, report: Report) -> None:

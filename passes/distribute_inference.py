@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 
 from bpir.dialects import bind as bind
@@ -10,6 +10,7 @@ from bpir.dialects.bind import CAUSAL
 from bpir.dialects.bp import ExprAttr, TensorType, symbol_table
 from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.forms import forms_of, routing_of
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.attention import Attention, Cached, KvAppend
@@ -92,6 +93,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     expert: Expr | None = option("expert-parallel degree", "expression")
+    latent: str | None = option("the form of latent attention", "word", ("expanded", "absorbed"))
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
     interleaving: Expr | None = option("chunks of layers of each stage", "expression")
     microbatches: Expr | None = option("runs of the network in a step", "expression")
@@ -137,7 +139,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
                 "workload": workload.reference,
                 "strategy": strategy.reference,
             }
-            body = _Distribution(phase, axes, mesh, assumptions, experts).block(operation)
+            body = _Distribution(phase, axes, mesh, assumptions, experts, strategy.fields).block(operation)
             block = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
             blocks.append(resized(block, {axis: sizes[axis] for axis in axes_in(operation, axes) if axis in sizes}))
         if parallel:
@@ -166,8 +168,8 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
         strategy = context.strategy()
         table = symbol_table(module)
         degree = strategy.expr("tensor", "distribution")
-        found = [*unheeded_in_inference(strategy, self, table.facts), *unused_blocks(module)]
         models = blocks_to_derive(expand(module))
+        found = [*unheeded_in_inference(strategy, self, table.facts, models), *unused_blocks(module)]
         assumptions, padded = Assumptions(table), tables(models)
         divided = assumptions.may_divide(degree)
         axes = shared_axes(models, lambda name: name in padded or divided(name))
@@ -184,7 +186,16 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
 class _Distribution:
     """Distributes the operations of one block in order."""
 
-    def __init__(self, phase: Phase, axes: tuple[str, ...], mesh: dict[str, Expr], assumptions: Assumptions, experts: Experts) -> None:
+    def __init__(
+        self,
+        phase: Phase,
+        axes: tuple[str, ...],
+        mesh: dict[str, Expr],
+        assumptions: Assumptions,
+        experts: Experts,
+        chosen: Mapping[str, Attribute],
+    ) -> None:
+        self.chosen = chosen  # the fields of the strategy
         self.assumptions = assumptions
         self.experts = experts
         self.moved: dict[Value, Value] = {}  # what an all-to-all gives, by what it reads
@@ -301,7 +312,9 @@ class _Distribution:
             {**self._names(layer, operation), "kind": StringAttr(kind)},
             span=operation.span,
         )
-        local = one_rank.local(task, operation, self.mesh, self._counted(operation) if effect == "read" else ())
+        settings = self._counted(operation) if effect == "read" else ()
+        form = self.chosen.get(rule.form_field) if rule.form_field else None
+        local = one_rank.local(task, operation, self.mesh, (*settings, ("form", form)) if form is not None else settings)
         weights = rule.weights(local)
         if weights is not ZERO:
             task.properties["weights"] = ExprAttr(weights)
@@ -311,6 +324,7 @@ class _Distribution:
         matmul = rule.matmul_operations(local)
         if matmul is not ZERO:
             task.properties["matmul"] = ExprAttr(matmul)
+        task.properties |= {**routing_of(rule, local), **forms_of(rule, local)}
         if effect:
             task.properties["effects"] = ArrayAttr((StringAttr(effect),))
         task.properties["work"] = rule.forward(local)

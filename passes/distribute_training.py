@@ -104,6 +104,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     interleaving: Expr | None = option("chunks of layers of each stage", "expression")
     microbatches: Expr | None = option("runs of forward and backward in a step", "expression")
     data: Expr | None = option("data-parallel degree", "expression")
+    expert: Expr | None = option("expert-parallel degree", "expression")
+    latent: str | None = option("the form of latent attention: of inference", "word", ("expanded", "absorbed"))
     communication: str | None = option("collectives", "word", ("all_reduce", "reduce_scatter_all_gather"))
     recompute: str | None = option("what backward computes again", "word", RECOMPUTE)
     all_gather_redo: bool | None = option("gather again in backward", "flag")

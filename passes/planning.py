@@ -137,7 +137,7 @@ class Planning:
         for key, listed in (("after", after), ("reads", reads), ("writes", writes)):
             if listed:
                 properties[key] = symbols(listed)
-        properties |= task.attributes(dist.Task.matmul)
+        properties |= task.attributes(dist.Task.matmul, dist.Task.experts, dist.Task.form, dist.Task.other_form, dist.Task.other_work)
         properties["requires"] = ArrayAttr(tuple(map(StringAttr, requires)))
         if rule is not None and rule.alternatives:
             properties["alternatives"] = ArrayAttr(tuple(map(StringAttr, rule.alternatives)))

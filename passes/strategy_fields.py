@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
 from bpir.dialects.bp import TensorType
@@ -20,10 +20,13 @@ from bpir.passes.placement import EXPERT, TENSOR
 MESH_AXES = ("pipeline", "data", EXPERT, TENSOR)
 """The fields of a strategy that are axes of the mesh, in mesh order."""
 
+LATENT = "latent"
+"""The field that says the form of latent attention."""
+
 FP32 = 4
 """Bytes of an element of the optimizer's master copy."""
 
-_NEUTRAL = ("none", "false", "all_reduce", "standard")
+_NEUTRAL = ("none", "false", "all_reduce", "standard", "expanded")
 _REPLICAS = "is not derived: {}, and only the mesh counts the replicas"
 
 
@@ -33,10 +36,14 @@ def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
     return {name: size for name, size in sizes.items() if not facts.equal(size, ONE).proved}
 
 
-def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts) -> list[Diagnostic]:
-    """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism."""
-    heeded = (TENSOR, EXPERT, "pipeline", "microbatches", "interleaving")
+def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts, blocks: Iterable[Operation]) -> list[Diagnostic]:
+    """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism, and the forms of operations."""
+    rules = [o.declaration for block in blocks for o in block.body]
+    forms = {rule.form_field for rule in rules if isinstance(rule, ModelOperation)}
+    heeded = (TENSOR, EXPERT, "pipeline", "microbatches", "interleaving", *forms)
     reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in heeded}
+    if LATENT in reasons:
+        reasons[LATENT] = "changes nothing: no block has latent attention"
     reasons |= {"data": _REPLICAS.format("no rank has a part of the batch")}
     reasons |= _without_stages(strategy, facts)
     return _unheeded(strategy, current, facts, reasons)
@@ -50,6 +57,8 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
     """Warnings of a training pass for one block, whose attention is in parts."""
     rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
     reasons = _without_stages(strategy, facts)
+    reasons[LATENT] = "changes nothing in training, which makes K and V of all tokens"
+    reasons[EXPERT] = "is not derived in training: every rank has all experts, and only the mesh counts the ranks"
     if as_word(strategy.fields.get("optimizer_sharding")) != "true":
         reasons["data"] = _REPLICAS.format("without optimizer_sharding no task changes")
     elif _neutral(strategy.fields.get("data"), facts):

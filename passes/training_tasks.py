@@ -5,6 +5,7 @@ from __future__ import annotations
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
 from bpir.dialects.dist import facts as facts_of
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.forms import routing_of
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
@@ -91,6 +92,8 @@ class Tasks:
             self._collective(layer, phase, operands[0], results[0], work, layer.kind == "output_collective")
         else:
             self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul)
+            if layer.rule is not None:
+                self.out.operations[-1].properties |= routing_of(layer.rule, layer.view.local)
         if phase == "forward" or self.memory.replaces(layer):
             values.update(zip(flows, results, strict=True))
 

@@ -106,6 +106,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/partial_sums.py": ("jax_collectives", "gate_distribution", "corruption"),
         "verifiers/placed_axes.py": ("diagnostic_coverage", "gate_distribution", "corruption"),
         "verifiers/requirements.py": ("grouped_heads", "diagnostic_coverage"),
+        "verifiers/said.py": ("experts", "diagnostic_coverage", "corruption"),
         "verifiers/sizes.py": ("gate_planning", "concrete_gate", "corruption"),
         "verifiers/typing_rule.py": ("typing_rule", "grouped_heads", "gate_distribution", "corruption"),
         "verifiers/workload.py": ("gate_choices", "diagnostic_coverage", "corruption"),

@@ -6,15 +6,18 @@ import json
 from fractions import Fraction
 
 import pytest
-from support import read, report, run
+from support import ROOT, read, report, run
 
 from bpir.dialects.dist.all_to_all import AllToAll
-from bpir.dialects.levels import DistributedTaskIR
+from bpir.dialects.dist.forms import FormWork
+from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.importer.entry import import_model
 from bpir.ir.diagnostic import Source
-from bpir.ir.expression import ZERO, constant
+from bpir.ir.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
+from bpir.ir.printer import print_module
 from bpir.run.check import check
+from bpir.tools.report_json import document
 
 MIXTRAL = {"H": 4096, "F": 14336, "E": 8, "k": 2, "h": 32, "g": 8, "d": 128}
 LAYER = """
@@ -188,3 +191,50 @@ def test_gradients_are_those_of_the_model(text: str, options: str) -> None:
     (found,) = check(model, run(model, f"distribute-training{{{options}}}"), {})
     assert not found.against, "\n".join(d.render() for d in found.against)
     assert found.phases["backward"] < 1e-12 and found.gradients is not None and found.gradients < 1e-12
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(1, "2"), (2, "7/2"), (4, "175/32"), (8, "58975/8192")])
+def test_the_experts_that_tokens_are_expected_to_go_to(tokens: int, expected: str) -> None:
+    """Of 8, 2 a token: 8*(1 - (3/4)**T) = 2, 3.5, 5.46875, 7.19...; on each of four ranks a quarter of it."""
+    assert Fraction(expected) == 8 * (1 - Fraction(3, 4) ** tokens)
+    sizes = {name: constant(value) for name, value in {**MIXTRAL, "B": tokens, "c": 9}.items()}
+    whole = report(run(read(LAYER), DECODE.replace("}", " tensor=1 expert=1}"), "plan-inference")).bound(sizes)
+    found = {task["name"]: task["expected_experts"] for task in document(whole)["tasks"] if "expected_experts" in task}
+    assert {name: value.text for name, value in found.items()} == dict.fromkeys(
+        ("moe.gate.decode", "moe.up.decode", "moe.contract.decode"), expected
+    )
+    shared = report(run(read(LAYER), DECODE.replace("}", " tensor=1 expert=4}"))).bound({**sizes, "B": constant(4 * tokens)})
+    values = {task.expected_experts.text for task in shared.tasks if isinstance(task.expected_experts, Expr)}
+    assert values == {str(2 * (1 - Fraction(3, 4) ** (4 * tokens)))}
+
+
+def test_what_is_expected_of_many_tokens_is_an_expression() -> None:
+    """(3/4)**100000 has sixty thousand digits."""
+    sizes = {name: constant(value) for name, value in {**MIXTRAL, "B": 100_000, "c": 9}.items()}
+    whole = report(run(read(LAYER), DECODE.replace("}", " tensor=1 expert=1}"))).bound(sizes)
+    assert {task.expected_experts for task in whole.tasks} == {None, "8 - 8*(3/4)**100000"}
+
+
+@pytest.mark.parametrize(("form", "products"), [("expanded", 275_548_995_584), ("absorbed", 2_550_136_832)])
+def test_the_form_of_latent_attention_is_a_field_of_the_strategy(form: str, products: int) -> None:
+    """DeepSeek-V3 at batch 8 and 1,024 tokens; the plan names the other form with the work of that."""
+    other, others = {"expanded": ("absorbed", 2_550_136_832), "absorbed": ("expanded", 275_548_995_584)}[form]
+    plan = run(read(DEEPSEEK), f"distribute-inference{{phase=decode context=c tensor=1 expert=1 latent={form}}}", "plan-inference")
+    sizes = {"B": 8, "c": 1024, "H": 7168, "h": 128, "n": 128, "r": 64, "v": 128, "l": 512, "f": 2048, "E": 256, "k": 8}
+    (core,) = (task for task in PortablePlanIR(plan).tasks if task.kind_of_work == "latent_attention")
+    assert core.matmul.evaluate(sizes) == products
+    assert core.other_form == other
+    would = core.operation.properties["other_work"]
+    assert isinstance(would, FormWork) and would.matmul.evaluate(sizes) == others
+    model = read(DEEPSEEK)
+    (found,) = check(model, run(model, f"distribute-inference{{phase=decode context=c tensor=t expert=1 latent={form}}}"), {})
+    assert not found.against
+
+
+def test_a_plan_of_deepseek_v3_has_at_most_400_lines() -> None:
+    """On ranks of tensor parallelism, and with its experts on an axis of their own, which adds two collectives."""
+    text = (ROOT / "examples" / "deepseek_v3.bpir").read_text()
+    shared = text.replace("k, t where", "k, t, ep where ep | E,").replace("{tensor = t}", "{tensor = t, expert = ep}")
+    for model in (text, shared):
+        plan = run(read(model), "distribute-inference", "plan-inference")
+        assert len(print_module(plan).splitlines()) <= 400

@@ -158,6 +158,7 @@ def _dist_tasks(ir: DistributedTaskIR) -> Iterable[TaskRow]:
                 block=block.symbol,
                 operation=task.kind_of_work,
                 moves=task.kind_of_plan if task.kind_of_plan == "transfer" else None,
+                routing=_routing(task.operation),
             )
 
 
@@ -196,7 +197,16 @@ def _row(task: PlanTask | Command, kind: str, often: Multiplicity, place: int) -
         times=often.times(place),
         block=often.block(place),
         operation=task.kind_of_work,
+        routing=_routing(task.operation),
     )
+
+
+def _routing(task: Operation) -> tuple[Expr, Expr, Expr, Expr] | None:
+    """Where a task says that tokens go, if it has experts."""
+    from bpir.dialects.dist.forms import Routing
+
+    found = task.properties.get("experts")
+    return (found.tokens, found.top, found.of, found.here) if isinstance(found, Routing) else None
 
 
 def _layers(memory: Iterable[MemoryFacts]) -> dict[str, dict[str, Fact]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 
 import attrs
 
@@ -27,6 +28,9 @@ MEANINGS = {
     "peak": "the most held at once, in the plan's order",
 }
 """What each row of the memory holds, in a phrase."""
+
+DIGITS = 4000
+"""The most digits of a number that a report spells out."""
 
 
 @attrs.frozen
@@ -57,6 +61,31 @@ class TaskRow:
     times: Expr = ONE  # how often it is run
     block: str = ""  # the block of a network that it is of
     operation: str = ""  # what it does, as `linear` or `fork`
+    routing: tuple[Expr, Expr, Expr, Expr] | None = None  # tokens, experts that each is sent to, experts in all, and on this rank
+
+    @property
+    def expected_experts(self) -> Expr | str | None:
+        """The distinct experts of this rank that tokens are expected to be sent to under uniform routing; None where a number is missing.
+
+        `E/ep*(1 - (1 - k/E)**(T*ep))`: each expert is left out by a token with `1 - k/E`. Of more than `DIGITS` digits, as that expression.
+        """
+        numbers = [value.integer for value in self.routing or ()]
+        if len(numbers) != 4 or None in numbers:
+            return None
+        tokens, top, experts, here = (number or 0 for number in numbers)
+        left_out = 1 - Fraction(top, experts)
+        if tokens * len(str(left_out.denominator)) > DIGITS:
+            return f"{here} - {here}*({left_out})**{tokens}"
+        return constant(here * (1 - left_out**tokens))
+
+    def bound(self, values: Mapping[str, Expr]) -> TaskRow:
+        """The same with expressions in place of symbols."""
+        work = Work(**{name: value.substitute(values) for name, value in vector(self.work).items()})
+        routing = self.routing
+        if routing is not None:
+            tokens, top, experts, here = (value.substitute(values) for value in routing)
+            routing = tokens, top, experts, here
+        return attrs.evolve(self, work=work, times=self.times.substitute(values), routing=routing)
 
     @property
     def in_all(self) -> Work:
@@ -244,7 +273,7 @@ class Report:
             whole = Parameters(counted(whole.blocks), whole.embedding.substitute(values), whole.head.substitute(values))
         return attrs.evolve(
             self,
-            tasks=tuple(attrs.evolve(t, work=Work(**exprs(vector(t.work))), times=t.times.substitute(values)) for t in self.tasks),
+            tasks=tuple(t.bound(values) for t in self.tasks),
             memory=exprs(self.memory),
             held=tuple(value.substitute(values) for value in self.held),
             layers={layer: {name: fact(value) for name, value in facts.items()} for layer, facts in self.layers.items()},

@@ -105,6 +105,8 @@ def _task(task: TaskRow, level: str) -> dict[str, Any]:
     place = {"name": task.name, "layer": task.layer, "phase": task.phase}
     work = {**_work(task.work), "matmul": task.work.matmul, "times": task.times}
     shown = {**place, "kind": task.kind, "collective": task.collective, **work, "source": task.source}
+    if task.expected_experts is not None:
+        shown["expected_experts"] = task.expected_experts
     if level != "dist":
         shown |= {"after": list(task.after), "reads": list(task.reads), "writes": list(task.writes)}
     return shown

@@ -30,6 +30,7 @@ from bpir.verifiers.partial_sums import PartialSums
 from bpir.verifiers.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings, shares
+from bpir.verifiers.said import verify_said
 from bpir.verifiers.stages import StageCheck
 from bpir.verifiers.typing_rule import Placed, axes_of, copied_axes, symbol_name
 from bpir.verifiers.workload import (
@@ -45,7 +46,7 @@ from bpir.verifiers.workload import (
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
-    Strategy: ("tensor", "expert", "pipeline", "interleaving", "microbatches"),
+    Strategy: ("tensor", "expert", "latent", "pipeline", "interleaving", "microbatches"),
 }
 """The fields of bindings that are options of the pass, and may be overridden."""
 
@@ -132,7 +133,7 @@ class Distribution:
             return allowed
         allowed |= self._sizes(block, phase)
         sizes = {axis: placed.resized[axis] for axis in axes if axis in placed.resized}
-        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh)
+        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh, strategy or {})
         allowed |= self._shares(check, degree, experts, axes, sizes)
         return allowed | self._claim_several(block, [ranks for ranks in (tensor, experts) if ranks is not ONE])
 
@@ -219,8 +220,10 @@ class _BlockCheck:
         last: Collection[Value],
         placed: Placed,
         mesh: Mapping[str, Expr],
+        strategy: Mapping[str, Attribute],
     ) -> None:
         self.findings = findings
+        self.strategy = strategy
         self.model = model
         self.block = block
         self.phase = phase
@@ -366,6 +369,8 @@ class _BlockCheck:
         self._phase(task, effect)
         try:
             counted = self._counted(operation) if effect == "read" else ()
+            form = self.strategy.get(rule.form_field) if rule.form_field else None
+            counted = counted if form is None else (*counted, ("form", form))
             local = one_rank.local(task.operation, operation, self.mesh, counted, self.placed.resized)
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
@@ -376,6 +381,7 @@ class _BlockCheck:
             if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
                 self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
             self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))
+            verify_said(self.findings, "R7", task, rule, local)
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)

@@ -17,14 +17,16 @@ from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.plan_sections import Lineage
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.said import verify_kept_saying
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 from bpir.verifiers.workspace import alive
 
 ALIGNMENT = 256
 """Bytes: the alignment that every allocator of accelerator memory gives (CUDA C++ Programming Guide, device memory accesses)."""
 
-_KIND = tuple(part.name for part in (Task.kind, Task.kind_of_work, Task.phase, Task.requires, Task.alternatives, Task.matmul))
-_KIND_OF_SOURCE = tuple(part.name for part in (dist.Compute.kind, dist.Task.phase, dist.Task.matmul))
+_SAID = ("experts", "form", "other_form", "other_work")
+_KIND = tuple(part.name for part in (Task.kind, Task.kind_of_work, Task.phase, Task.requires, Task.alternatives, Task.matmul)) + _SAID
+_KIND_OF_SOURCE = (*(part.name for part in (dist.Compute.kind, dist.Task.phase, dist.Task.matmul)), *_SAID)
 """What a task of a plan says of what it does and needs, and what its source says."""
 
 REPEATED = ("constant", "state", "optimizer")
@@ -342,6 +344,7 @@ class BlockCheck:
             order = " in this order, in which binding chooses" if sorted(given) == sorted(alternatives) else ""
             self.findings.refuse("R7", plan, f"@{plan.symbol} has the alternatives {ours}; expected {theirs}{order}")
         self.findings.equal("R7", plan, f"'matmul' of @{plan.symbol}", plan.matmul, task.matmul)
+        verify_kept_saying(self.findings, "R7", plan, task)
 
     def _same(self, rule: str, plan: Task, verb: str, found: Iterable[str], expected: set[str]) -> None:
         found = list(found)

@@ -15,6 +15,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.said import verify_said
 from bpir.verifiers.training_borders import Borders
 from bpir.verifiers.training_layout import Layout
 from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
@@ -185,6 +186,7 @@ class BlockTrace:
             if weights is not ZERO:
                 self.weights[weights] = None
             self.numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
+            verify_said(self.findings, "R7", task, rule, view.local)
 
     def _operand_type(self, operation: Operation, index: int) -> TensorType:
         """Whole if the operation brings a sharded axis in, a partial sum if that passes it, else as the value lives."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from bpir.dialects import model as model
 from bpir.dialects.bp import TensorType, Work
+from bpir.dialects.dist import forms
 from bpir.dialects.dist.facts import BlockActivations, Memory
 from bpir.dialects.dist.parts import Amount, CollectiveAxes, Components, MeshAxes
 from bpir.dialects.model.base import ModelOperation, gather_work, reduction_work
@@ -152,6 +153,10 @@ class Task(OperationDeclaration):
     matmul = Amount()  # operations that matrix products do, of a compute task
     effects = Words()  # on a state, of a compute task
     unread = Flag()  # of a compute task
+    experts = forms.experts  # of a compute task, where tokens go
+    form = forms.form  # of a compute task, where it is not the first of its operation
+    other_form = forms.other_form  # another one
+    other_work = forms.other_work  # and what that would do
     kind_of_plan: ClassVar[str] = "compute"  # of what kind the task of a plan is
 
     @cached_property
@@ -215,7 +220,8 @@ class Compute(Task):
     activations are, `tied` names the layer that they belong to, where that is another; `matmul` is the part of the operations that matrix
     products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a
     value's gradients) and `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward
-    reads nothing: the product with V under `recompute = core_attention`, whose result is kept.
+    reads nothing: the product with V under `recompute = core_attention`, whose result is kept. `experts` says how many tokens go to how
+    many experts, `form absorbed` that an operation is done in another way than its first, `otherwise` what another way would do.
     """
 
     name = "dist.compute"
@@ -231,9 +237,12 @@ class Compute(Task):
         Clause("bytes", (Task.weight_bytes,), line=False),
         Clause("tied", (Task.tied,), line=False),
         Clause("matmul", (Task.matmul,)),
+        forms.EXPERTS,
+        forms.FORM,
         Clause("effects", (Task.effects,)),
         Task.unread,
         Task.work,
+        forms.OTHERWISE,
     )
 
     @property

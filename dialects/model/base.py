@@ -104,6 +104,8 @@ class ModelOperation(OperationDeclaration):
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands, of its lane, that a result may be written over, where they die there
     passes_sums: ClassVar[bool] = False  # linear in its operands: of partial sums it makes a partial sum
     factors_of_sums: ClassVar[tuple[int, ...]] = ()  # with `passes_sums`: operands that partial sums are multiplied by, which are complete
+    forms: ClassVar[tuple[str, ...]] = ()  # ways to do it, the first where nothing says another: one function, other work
+    form_field: ClassVar[str] = ""  # the field of a strategy that says which; a flag of the operation may, too
     composite: ClassVar[Composite | None] = None  # the operations that it stands for; training has these
     per_result: ClassVar[str] = ""  # a property with an entry for each result: training has an operation of its own for each of several
     residual: ClassVar[bool] = False  # its result is the residual stream: a boundary value, its gradient a copy
@@ -272,6 +274,19 @@ class ModelOperation(OperationDeclaration):
                 matrices = product(size for name, size in sizes if name in each)
                 found.append((matrices, product(rows), product(columns)) if rows and columns else None)
         return found
+
+    def form(self, settings: Iterable[tuple[str, Attribute]]) -> str:
+        """Which of its forms settings say: by the word `form`, or by a flag of its name."""
+        said = dict(settings)
+        word = said.get("form")
+        named = next((form for form in self.forms if form in said), self.forms[0] if self.forms else "")
+        return word.value if isinstance(word, StringAttr) else named
+
+    def routed(self, local: Local) -> tuple[Expr, Expr, Expr, Expr] | None:
+        """Of an operation with experts: the tokens of all ranks that share these, how many experts each is sent to, how many there are, and
+        how many a rank has.
+        """
+        return None
 
     def weights_read(self, local: Local) -> Expr:
         """The bytes of weights that forward reads: all of them."""

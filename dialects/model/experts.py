@@ -171,6 +171,11 @@ class Experts(ModelOperation):
         bias = local.says("bias")
         return self.matmul_operations(local) + (local.results[0].elements if bias else 0)
 
+    def routed(self, local: Local) -> tuple[Expr, Expr, Expr, Expr] | None:
+        (_, here, _), experts = local.own[0], Experts.experts.value(local.setting("experts"))
+        rows = local.operands[0]
+        return tokens(rows), rows.dims[TOKEN_RANK] * experts / here, experts, here
+
     def weights_read(self, local: Local) -> Expr:
         return self._distinct(local, self.weight_bytes(local))
 

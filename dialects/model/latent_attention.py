@@ -49,6 +49,8 @@ class LatentAttention(Cached):
     needs_whole = "c n r l v"
     capabilities = ("matrix_multiply", "softmax")
     alternatives = ("unfused", "fused_attention", "paged_attention")
+    forms = ("expanded", "absorbed")
+    form_field = "latent"
     composite = LATENT_ATTENTION
 
     def infer(self, operation: Operation) -> list[Any]:
@@ -72,7 +74,7 @@ class LatentAttention(Cached):
         b, q, h, n = query.dims
         c, width, r, v = latent.dims[1], latent.dims[2], turned.dims[3], local.results[0].dims[3]
         pairs = self._pairs(local)
-        if local.says("absorbed"):
+        if self.form(local.settings) == "absorbed":
             return 2 * b * q * h * width * (n + v) + 2 * b * pairs * h * (2 * width + r)
         return 2 * b * c * width * h * (n + v) + 2 * b * pairs * h * (n + r + v)
 
@@ -97,5 +99,5 @@ class LatentAttention(Cached):
         query, _, latent, _ = local.operands
         b, q, h, n = query.dims
         values: TensorType = local.results[0]
-        held = 2 * b * q * h * latent.dims[2] if local.says("absorbed") else b * latent.dims[1] * h * (n + values.dims[3])
+        held = 2 * b * q * h * latent.dims[2] if self.form(local.settings) == "absorbed" else b * latent.dims[1] * h * (n + values.dims[3])
         return (b * h * q * latent.dims[1] + held) * query.element_bytes

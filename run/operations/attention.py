@@ -116,6 +116,7 @@ class LatentAttention(Semantics):
     kind = "latent_attention"
     own_sizes = ("latent",)
     roles = ("query", "rotary_query", "latent", "rotary_key")
+    forms = ("absorbed",)
 
     def expand(self, builder: Builder, node: Node) -> list[int]:
         query, turned, latent, key = node.operands

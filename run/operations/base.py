@@ -30,6 +30,7 @@ class Semantics:
         constants: the operands that have no gradient.
         maximum: whether of its parts on several ranks the maximum is taken, not the sum.
         own_sizes: the names of the sizes that its weights alone have, such as the rows of a table.
+        forms: flags that say how it is done; a distributed task says it for itself.
         by_experts: whether that size counts experts, each of which lies where its rows do.
     """
 
@@ -43,6 +44,7 @@ class Semantics:
     maximum: ClassVar[bool] = False
     own_sizes: ClassVar[tuple[str, ...]] = ()
     by_experts: ClassVar[bool] = False
+    forms: ClassVar[tuple[str, ...]] = ()
     lanes: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

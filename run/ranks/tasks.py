@@ -143,7 +143,7 @@ class Tasks:
         call = Call(
             self.ranks.operands(task, rank, self.model.values.context),
             self._parts_of_weights(step, x.axes, y, rank),
-            step.says,
+            (step.says - set(semantics.forms)) | ({task.form} if task.form else set()),
             features,
             mask,
             self._own(step, _own_axes(step, x.axes, y), rank),
