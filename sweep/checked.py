@@ -51,7 +51,7 @@ def checked(request: Request, result: Result, row: Row, place: int, system: Syst
         columns = {name: row[name] for name in result.table.names if name in result.columns}
         different = _different(_read(plan), columns, numbers)
     except DiagnosticError as refusal:
-        return Checked(f"{place}  refused  {pipeline}", against=refusal.diagnostics)
+        return Checked(f"{place}  refused\n   {pipeline}", against=refusal.diagnostics)
     if different:
         against.append(error(f"row {place} is not what its plan says", None, *map(note, different)))
     errors = [d for d in against if d.severity == "error"]
@@ -63,7 +63,7 @@ def checked(request: Request, result: Result, row: Row, place: int, system: Syst
 
         found = estimate(_read(plan), system, numbers)
         said.append(f"estimate {shown(found.seconds['total'].value)} on {system.name}")
-    return Checked("  ".join([*said, pipeline]), dist, plan, tuple(errors))
+    return Checked(f"{'  '.join(said)}\n   {pipeline}", dist, plan, tuple(errors))
 
 
 def _levels(subject: Subject, pipeline: str) -> tuple[str, str]:

@@ -12,7 +12,6 @@ import attrs
 
 from bpir.cost.system import System
 from bpir.ir.diagnostic import Diagnostic, fail, note, warning
-from bpir.ir.expression import Expr, constant
 from bpir.sweep.best import Objectives, Row
 from bpir.sweep.checked import Checked, checked
 from bpir.sweep.conditions import column_of
@@ -20,7 +19,6 @@ from bpir.sweep.engines import engine
 from bpir.sweep.progress import Progress
 from bpir.sweep.run import Request, Result, sweep
 from bpir.tools.common import read_source, report, write_output
-from bpir.tools.report_text import Table, render_table
 
 SHOWN = 20
 """Rows of a Pareto front that are shown where no number is asked for."""
@@ -72,7 +70,7 @@ def _best(request: Request, wanted: Wanted, result: Result, names: tuple[str, ..
     rows = objectives.best(wanted.top or SHOWN)
     swept = [one.name for one in result.plan.swept if len(one.axis.values) > 1]
     shown = list(dict.fromkeys([*swept, "devices", *names]))
-    write_output(render_table([_table(rows, [name for name in shown if name in result.table.names])]), None)
+    write_output(_aligned(rows, [name for name in shown if name in result.table.names]), None)
     found = [checked(request, result, row, place, system) for place, row in enumerate(rows, 1)] if wanted.top else []
     if found:
         write_output("\n" + "".join(f"{one.text}\n" for one in found), None)
@@ -142,15 +140,20 @@ def _account(result: Result) -> list[Diagnostic]:
     return [note(whole), *left_out] if result.kept else [warning(whole), *left_out]
 
 
-def _table(rows: Sequence[Row], names: Sequence[str]) -> Table:
+def _aligned(rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Rows one a line, words first; wide rather than broken, because rows are there to be compared."""
     words = [name for name in names if any(isinstance(row[name], str) and not _is_number(row[name]) for row in rows)]
     ordered = [*words, *(name for name in names if name not in words)]
+    cells = [["", *ordered], *([str(place), *(_cell(row[name]) for name in ordered)] for place, row in enumerate(rows, 1))]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(ordered) + 1)]
+    cells.insert(1, ["-" * width for width in widths])
+    left = 1 + len(words)
+    aligned = ([c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))] for line in cells)
+    return "".join("  ".join(line).rstrip() + "\n" for line in aligned)
 
-    def cell(value: object) -> str | Expr:
-        return constant(value) if isinstance(value, int) else str(value)
 
-    cells = tuple((str(place), *(cell(row[name]) for name in ordered)) for place, row in enumerate(rows, 1))
-    return Table(("", *ordered), cells, words=1 + len(words))
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _is_number(text: str) -> bool:
