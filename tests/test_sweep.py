@@ -296,3 +296,23 @@ def test_pictures_have_a_mark_for_every_row_of_the_front(tmp_path: Path) -> None
     circles = list(root.iter("{http://www.w3.org/2000/svg}circle"))
     assert len(circles) == len(front)
     assert "72 strategies by memory.peak and totals.ops" in [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_fullest_device_is_chosen_at_every_point(tmp_path: Path) -> None:
+    """Llama 3 on two stages: the head and its norm make the last device the fullest with one microbatch, the activations in flight
+    the first one with several. Each row is what a derivation with its numbers says."""
+    grid = ("p=2", "t=1", "B=1,2,4,8", "n=1,2,8", "recompute=none,full")
+    given = request(*grid, name="llama_3_8b", numbers=(("S", 256),))
+    found = rows(done(given, tmp_path))
+    assert len(found) == 24
+    places = set()
+    for row in found:
+        options = {"pipeline": 2, "tensor": 1, "microbatches": row["n"], "recompute": row["recompute"], "batch": row["B"], "context": 256}
+        text = " ".join(f"{key}={value}" for key, value in options.items())
+        job = report(run(example("llama_3_8b"), f"distribute-training{{{text}}}", "plan-training")).job
+        assert job is not None
+        totals = [stage["total"].integer or 0 for stage in job.stages]
+        fullest = job.stages[totals.index(max(totals))]
+        places.add(totals.index(max(totals)))
+        assert {name: row[f"job.memory.{name}"] for name in fullest} == {name: value.integer for name, value in fullest.items()}
+    assert places == {0, 1}
