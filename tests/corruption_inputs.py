@@ -33,7 +33,8 @@ def properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple
 
 
 DEFAULTS = {
-    "communication": "all_reduce", "recompute": "none", "convention": "standard", **dict.fromkeys(("pipeline", "interleaving", "microbatches", "expert"), "1"),
+    "communication": "all_reduce", "recompute": "none", "convention": "standard",
+    **dict.fromkeys(("pipeline", "interleaving", "microbatches", "expert"), "1"),
     "causal": "dense", "head": "last",
     **dict.fromkeys(("all_gather_redo", "fused_activation", "optimizer_sharding"), "false"),
 }  # fmt: skip
