@@ -5,7 +5,7 @@ A target is a contract of a machine and stays as it is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from bpir.dialects.bp import ExprAttr
@@ -28,6 +28,7 @@ class Field(metaclass=Interned):
     help: str
     choices: tuple[str, ...] = ()  # words; an expression if there are none
     default: str = ""
+    several: bool = False  # a list of numbers, `[8, 8, 7]`
 
     @property
     def meaning(self) -> str:
@@ -59,6 +60,7 @@ WORKLOAD = (
 STRATEGY = (
     Field("tensor", "tensor-parallel degree"),
     Field("pipeline", "pipeline-parallel degree: the stages into which a network is cut", default="1"),
+    Field("stages", "layers of each stage, `[8, 8, 7]`, where they are not shared out as evenly as can be", several=True),
     Field("interleaving", "chunks of layers that each stage has, in turn with the others", default="1"),
     Field("microbatches", "how often a step runs forward and backward before it updates weights", default="1"),
     Field("data", "data-parallel degree"),
@@ -89,12 +91,18 @@ DEPLOYMENT = (
 )
 
 
-def field_attribute(field: Field, value: Expr, span: Span | None) -> Attribute:
+def field_attribute(field: Field, value: Expr | Sequence[Expr], span: Span | None) -> Attribute:
     """The attribute of a field's value as it was written; a word was read as the symbol of its name.
 
     Raises:
-        DiagnosticError: the field takes one of some words, and this is none of them.
+        DiagnosticError: the field takes one of some words, and this is none of them; or it takes numbers in brackets, and this is another.
     """
+    if field.several:
+        if isinstance(value, Expr) or not all((number.integer or 0) > 0 for number in value):
+            raise fail(f"'{field.name}' must be positive integers in brackets, as [8, 8, 7]", span)
+        return ArrayAttr(tuple(map(ExprAttr, value)))
+    if not isinstance(value, Expr):
+        raise fail(f"'{field.name}' takes one value, and no brackets", span)
     if not field.choices:
         if not countable(value):
             raise fail(f"'{field.name}' must be a positive integer, not {value.text}", span)
@@ -131,10 +139,13 @@ class Fields(Property[dict[str, Attribute]], kw_only=True):
         known = {field.name: field for field in self.table}
 
         def item(context: ParseContext, values: list[Any], span: Span) -> tuple[str, Attribute]:
-            name, value = values
+            name, value = values[0], values[1]
             if name not in known:
                 raise fail(unknown_field(name, known), span)
             return name, field_attribute(known[name], value, span)
+
+        def listed(context: ParseContext, values: list[Any], span: Span) -> tuple[str, Attribute]:
+            return item(context, [values[0], values[1:]], span)
 
         def together(context: ParseContext, values: list[Any], span: Span) -> DictAttr:
             names = [name for name, _ in values]
@@ -143,8 +154,9 @@ class Fields(Property[dict[str, Attribute]], kw_only=True):
             return dictionary(values)
 
         return Fragment(
-            f'{rule}: "{{" ({rule}_item ("," {rule}_item)*)? "}}" -> {rule}_is\n{rule}_item: word "=" expr -> {rule}_item\n',
-            {rule + "_item": item, rule + "_is": together},
+            f'{rule}: "{{" ({rule}_item ("," {rule}_item)*)? "}}" -> {rule}_is\n'
+            f'{rule}_item: word "=" expr -> {rule}_item\n    | word "=" "[" expr ("," expr)* "]" -> {rule}_listed\n',
+            {rule + "_item": item, rule + "_listed": listed, rule + "_is": together},
         )
 
     def spelling(self, attribute: Attribute) -> Iterable[Piece]:
@@ -158,6 +170,9 @@ class Fields(Property[dict[str, Attribute]], kw_only=True):
 
 
 def field_text(value: Attribute) -> str:
+    """The value of a field as it is written."""
+    if isinstance(value, ArrayAttr):
+        return "[" + ", ".join(map(field_text, value.values)) + "]"
     return value.expr.text if isinstance(value, ExprAttr) else value.value if isinstance(value, StringAttr) else value.text
 
 
@@ -176,6 +191,9 @@ class Binding(OperationDeclaration):
                 report.error(operation, unknown_field(name, known))
             elif field.choices and not (isinstance(value, StringAttr) and value.value in field.choices):
                 report.error(operation, f"'{name}' must be one of {', '.join(field.choices)}")
+            elif field.several:
+                if not numbers_of(value):
+                    report.error(operation, f"'{name}' must be an array of positive integers (#bp.expr<...>)")
             elif not field.choices and not isinstance(value, ExprAttr):
                 report.error(operation, f"'{name}' must be an expression (#bp.expr<...>)")
             elif isinstance(value, ExprAttr) and not countable(value.expr):
@@ -322,6 +340,13 @@ class Deployment(Binding):
 def as_expr(value: Attribute | None) -> Expr | None:
     """The expression of a field; None if it is absent."""
     return value.expr if isinstance(value, ExprAttr) else None
+
+
+def numbers_of(value: Attribute | None) -> tuple[int, ...]:
+    """The numbers of a field that takes several; none if it is absent, or holds anything else."""
+    found = [as_expr(each) for each in value.values] if isinstance(value, ArrayAttr) else []
+    numbers = [expr.integer or 0 for expr in found if expr is not None]
+    return tuple(numbers) if len(numbers) == len(found) and all(number > 0 for number in numbers) else ()
 
 
 def as_word(value: Attribute | None) -> str | None:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 _S = TypeVar("_S", bound=ModuleIR)
 _T = TypeVar("_T", bound=ModuleIR)
 
-Kind = Literal["word", "flag", "symbol", "expression", "numbers"]
+Kind = Literal["word", "flag", "symbol", "expression", "expressions", "numbers"]
 """What the value of an option is, and the type of its field (None where the option is not given):
 
 word        `str`, one of the choices if there are any
 flag        `bool`, spelled `true` or `false`
 symbol      `str`, the name in `@name`
 expression  `Expr`
+expressions `tuple[Expr, ...]`, spelled `[EXPRESSION,...]`
 numbers     `dict[str, int]`: not one option but all `NAME=INTEGER` that no other field takes; empty if there are none
 """
 
@@ -40,7 +41,9 @@ class Option(metaclass=Record):
         """The option as a user writes it, with a placeholder for the value."""
         if self.kind == "numbers":
             return "NAME=INTEGER..."
-        value = {"flag": "true|false", "symbol": "@NAME", "expression": "EXPRESSION", "word": "WORD"}[self.kind]
+        value = {"flag": "true|false", "symbol": "@NAME", "expression": "EXPRESSION", "expressions": "[EXPRESSION,...]", "word": "WORD"}[
+            self.kind
+        ]
         return f"{self.name}={'|'.join(self.choices) or value}"
 
 

@@ -135,9 +135,9 @@ class PassContext(metaclass=Record):
             value = getattr(self.current, field.name, None)
             if value is None:
                 continue
-            if isinstance(value, Expr):
+            if isinstance(value, Expr | tuple):
                 span = self.place(field.name)
-                for name in value.symbols:
+                for name in value.symbols if isinstance(value, Expr) else ():
                     if name not in declared:
                         help = suggestion(name, declared) or "; declare it with bp.symbols in the file"
                         raise fail(f"option '{field.name}' holds the undeclared symbol '{name}'{help}", span)

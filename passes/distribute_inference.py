@@ -95,6 +95,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     expert: Expr | None = option("expert-parallel degree", "expression")
     latent: str | None = option("the form of latent attention", "word", ("expanded", "absorbed"))
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
+    stages: tuple[Expr, ...] | None = option("layers of each stage", "expressions")
     interleaving: Expr | None = option("chunks of layers of each stage", "expression")
     microbatches: Expr | None = option("runs of the network in a step", "expression")
 

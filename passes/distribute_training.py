@@ -101,6 +101,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
     tensor: Expr | None = option("tensor-parallel degree", "expression")
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")
+    stages: tuple[Expr, ...] | None = option("layers of each stage", "expressions")
     interleaving: Expr | None = option("chunks of layers of each stage", "expression")
     microbatches: Expr | None = option("runs of forward and backward in a step", "expression")
     data: Expr | None = option("data-parallel degree", "expression")

@@ -129,6 +129,19 @@ class Assumptions:
             raise fail(f"{message}, and there are {self._number(count)}", span)
         self._record(relation)
 
+    def require_count(self, count: Expr, number: Expr, message: str, span: Span | None) -> None:
+        """A number of something: recorded, unless the declared relations or the bound numbers say it.
+
+        Raises:
+            DiagnosticError: there is another number of them; `message` says what is about so many.
+        """
+        relation = Relation("equal", count, number)
+        if _decide(self.table.declared_facts, relation).proved:
+            return
+        if _decide(self.table.facts, relation).refuted and self._decided(count):
+            raise fail(f"{message}, and there are {self._number(count)}", span)
+        self._record(relation)
+
     def require_parallel(self, degree: Expr) -> None:
         """A symbolic degree stands for more than one rank."""
         if degree.constant is None and self.table.declared_facts.greater(degree, ONE).answer is not Answer.PROVED:

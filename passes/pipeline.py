@@ -218,6 +218,10 @@ def _value(option: Option, text: _Word) -> Any:
         return text.value[1:]
     if option.kind == "expression":
         return _expression(text)
+    if option.kind == "expressions":
+        if not (text.value.startswith("[") and text.value.endswith("]")):
+            raise _expects(option, "values in brackets, as [8, 8, 7]", text)
+        return tuple(_expression(part) for part in _parts(text))
     if option.choices and text.value not in option.choices:
         raise _expects(option, "one of " + ", ".join(option.choices), text, suggestion(text.value, option.choices))
     return text.value
@@ -225,6 +229,14 @@ def _value(option: Option, text: _Word) -> Any:
 
 def _expects(option: Option, what: str, text: _Word, hint: str = "") -> DiagnosticError:
     return fail(f"option '{option.name}' expects {what}, found '{text.value}'{hint}", text.span)
+
+
+def _parts(text: _Word) -> Iterable[_Word]:
+    """What stands between the commas of a list in brackets."""
+    begin = text.span.start + 1
+    for part in text.value[1:-1].split(","):
+        yield _Word(part, Span(text.span.source, begin, begin + len(part)))
+        begin += len(part) + 1
 
 
 def _expression(text: _Word) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bpir.dialects.bind import as_expr
+from bpir.dialects.bind import as_expr, numbers_of
 from bpir.dialects.bp import ExprAttr, Work
 from bpir.dialects.dist import stages as dist
 from bpir.dialects.dist import tasks
@@ -35,6 +35,7 @@ class Schedule(metaclass=Record):
     stages: int
     chunks: int
     microbatches: Expr
+    shares: tuple[int, ...] = ()  # layers of each part, where that is said
     place: Span | None = None
 
     @property
@@ -61,7 +62,11 @@ def schedule_of(strategy: Binding, facts: Facts, module: Operation, spans: Mappi
         message = f"'{said} = {sizes[said].text}' says {what}, and the module has no network"
         raise fail(f"{message}: add a model.network that calls the blocks", places[said])
     stages, chunks = (_number(name, sizes[name], facts, places[name]) for name in names[:2])
-    return Schedule(stages, chunks if stages > 1 else 1, sizes["microbatches"], places[said or PIPELINE])
+    chunks = chunks if stages > 1 else 1
+    shares, place = numbers_of(strategy.fields.get("stages")) if stages > 1 else (), spans.get("stages", places[said or PIPELINE])
+    if shares and len(shares) != stages * chunks:
+        raise fail(f"'stages' says the layers of {len(shares)} parts of the pipeline, and there are {stages * chunks}", place)
+    return Schedule(stages, chunks, sizes["microbatches"], shares, place)
 
 
 def _number(name: str, size: Expr, facts: Facts, place: Span | None) -> int:
@@ -136,16 +141,22 @@ def _shares(call: Operation, layers: Sequence[Operation], schedule: Schedule, as
     parts = schedule.parts
     if len(layers) == 1:
         count = times_of(call)
+        if schedule.shares:
+            said = sum(schedule.shares)
+            assumptions.require_count(count, constant(said), f"'stages' shares out {said} layers", schedule.place)
+            return [constant(share) for share in schedule.shares]
         assumptions.require_more(count, constant(parts - 1), f"{parts} parts of a pipeline need as many layers", schedule.place)
         return [ceildiv(count - place, constant(parts)) for place in range(parts)]
     numbers = [_layers(layer, assumptions.table.facts, schedule.place) for layer in layers]
     if sum(numbers) < parts:
         raise fail(f"{parts} parts of a pipeline need as many layers, and there are {sum(numbers)}", schedule.place)
+    if schedule.shares and sum(numbers) != sum(schedule.shares):
+        raise fail(f"'stages' shares out {sum(schedule.shares)} layers, and there are {sum(numbers)}", schedule.place)
     begin = sum(numbers[: layers.index(call)])
     end = begin + numbers[layers.index(call)]
     found, first = [], 0
     for place in range(parts):
-        behind = first + -(-(sum(numbers) - place) // parts)
+        behind = first + (schedule.shares[place] if schedule.shares else -(-(sum(numbers) - place) // parts))
         found.append(constant(max(0, min(end, behind) - max(begin, first))))
         first = behind
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text
+from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text, numbers_of
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, part_of, settings_of
 from bpir.dialects.model.elementwise import Softmax
@@ -40,7 +40,7 @@ def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts, blocks
     """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism, and the forms of operations."""
     rules = [o.declaration for block in blocks for o in block.body]
     forms = {rule.form_field for rule in rules if isinstance(rule, ModelOperation)}
-    heeded = (TENSOR, EXPERT, "pipeline", "microbatches", "interleaving", *forms)
+    heeded = (TENSOR, EXPERT, "pipeline", "stages", "microbatches", "interleaving", *forms)
     reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in heeded}
     if LATENT in reasons:
         reasons[LATENT] = "changes nothing: no block has latent attention"
@@ -50,7 +50,8 @@ def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts, blocks
 
 
 def _without_stages(strategy: Binding, facts: Facts) -> dict[str, str]:
-    return {"interleaving": "changes nothing with pipeline = 1"} if _neutral(strategy.fields.get("pipeline"), facts) else {}
+    alone = _neutral(strategy.fields.get("pipeline"), facts)
+    return dict.fromkeys(("stages", "interleaving"), "changes nothing with pipeline = 1") if alone else {}
 
 
 def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: Operation) -> list[Diagnostic]:
@@ -99,5 +100,7 @@ def _unheeded(strategy: Binding, current: Pass, facts: Facts, reasons: Mapping[s
 
 def _neutral(value: Attribute | None, facts: Facts) -> bool:
     """Whether a field says what its absence would."""
+    if numbers_of(value):
+        return False
     size = as_expr(value)
     return as_word(value) in (None, *_NEUTRAL) if size is None else facts.equal(size, ONE).proved

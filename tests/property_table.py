@@ -260,7 +260,7 @@ def _additions(operation: Operation, name: str) -> Iterator[Attribute]:
         field = next(f for f in operation.declaration.table if f.name == name.partition(".")[2])
         yield from (StringAttr(word) for word in field.choices)
         if not field.choices:
-            yield from (field_attribute(field, constant(number), None) for number in (2, 7))
+            yield from (field_attribute(field, [constant(n)] if field.several else constant(n), None) for n in (2, 7))
         return
     donors = (o.properties.get(name) for p in corpus() for o in p.changed.walk())
     yield from itertools.islice(dict.fromkeys(value for value in donors if value is not None), 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bpir.dialects.bind import as_expr
+from bpir.dialects.bind import as_expr, numbers_of
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.stages import Stage, Transfer, transfer_work
 from bpir.dialects.dist.tasks import Block
@@ -41,6 +41,7 @@ class StageCheck:
         self.findings = Findings("stages", findings.facts, findings.claims)
         self.model, self.target, self.training = model, target, training
         self.sizes = {name: as_expr(strategy.get(name)) or ONE for name in ("pipeline", "interleaving", "microbatches")}
+        self.shares = numbers_of(strategy.get("stages")) if self.sizes["pipeline"] is not ONE else ()
         self.allowed: set[Relation] = set()
 
     def run(self) -> set[Relation]:
@@ -80,7 +81,7 @@ class StageCheck:
 
     # --- what each runs
 
-    @STAGES.rule("R2", "each layer of the network is run by one stage, in its order: stage k of P runs ceildiv(L - k, P) of L")
+    @STAGES.rule("R2", "each layer of the network is run by one stage, in its order: stage k of P runs ceildiv(L - k, P) of L, or as said")
     def _runs(self, network: Operation, found: Sequence[Stage]) -> None:
         facts, parts = self.findings.facts, len(found)
         layers = [call for call in calls(network) if _is_layer(call)]
@@ -89,7 +90,14 @@ class StageCheck:
                 "R2", found[0], "the network has no layer, a call that gives what it takes", note("the network", network.span)
             )
             return
-        if len(layers) == 1:
+        if self.shares and len(self.shares) != parts:
+            self.findings.refuse("R2", found[0], f"the strategy says the layers of {len(self.shares)} stages, and there are {parts}")
+            return
+        if len(layers) == 1 and self.shares:
+            self.allowed.add(Relation("equal", times_of(layers[0]), constant(sum(self.shares))))  # which R6 proves
+            rows = [constant(share) for share in self.shares]
+            wanted = [self._by_rule(network, layers[0], times, index, parts) for index, times in enumerate(rows)]
+        elif len(layers) == 1:
             count = times_of(layers[0])
             enough = Relation("greater", count, constant(parts - 1))
             self.allowed.add(enough)
@@ -97,7 +105,8 @@ class StageCheck:
             message = f"nothing says that there are as many layers as stages, {count.text} > {parts - 1}: record it with bp.assume"
             if not self.findings.claim("R2", found[0], message, "the number of layers", statement, statement.decide(facts)):
                 return
-            wanted = [self._by_rule(network, layers[0], count, index, parts) for index in range(parts)]
+            rows = [ceildiv(count - index, constant(parts)) for index in range(parts)]
+            wanted = [self._by_rule(network, layers[0], times, index, parts) for index, times in enumerate(rows)]
         else:
             numbers = [_number(times_of(call), facts) for call in layers]
             known = [number for number in numbers if number is not None]
@@ -105,19 +114,24 @@ class StageCheck:
                 what = "it is not known how many layers there are" if len(known) < len(numbers) else f"there are {sum(known)} layers"
                 self.findings.refuse("R2", found[0], f"{what}, which {parts} stages can't share", undecided=len(known) < len(numbers))
                 return
-            wanted = _dealt(network, dict(zip(layers, known, strict=True)), parts)
+            if self.shares and sum(self.shares) != sum(known):
+                self.findings.refuse("R2", found[0], f"the strategy shares out {sum(self.shares)} layers, and there are {sum(known)}")
+                return
+            least, more = divmod(sum(known), parts)  # the first have one layer more where they don't share alike
+            quota = list(self.shares) or [least + (place < more) for place in range(parts)]
+            wanted = _dealt(network, dict(zip(layers, known, strict=True)), quota)
         for stage, runs in zip(found, wanted, strict=True):
             self._same_runs(stage, runs, network)
 
     @staticmethod
-    def _by_rule(network: Operation, layer: Operation, count: Expr, index: int, parts: int) -> list[Run]:
-        """What one part runs of a network with one call of layers."""
+    def _by_rule(network: Operation, layer: Operation, times: Expr, index: int, parts: int) -> list[Run]:
+        """What one part runs of a network with one call of layers, of which it has so many."""
         found: list[Run] = []
         before = True
         for call in calls(network):
             if call is layer:
                 before = False
-                found += [(name, ceildiv(count - index, constant(parts))) for name in callees(call)]
+                found += [(name, times) for name in callees(call)]
             elif index == (0 if before else parts - 1):
                 found += [(name, times_of(call)) for name in callees(call)]
         return found
@@ -220,11 +234,9 @@ def _number(value: Expr, facts: Facts) -> int | None:
     return value.substitute({name: constant(number) for name, number in facts.bindings.items()}).integer
 
 
-def _dealt(network: Operation, counts: Mapping[Operation, int], parts: int) -> list[list[Run]]:
-    """What each part runs, layer by layer: the first parts have one layer more where they don't share alike."""
-    least, more = divmod(sum(counts.values()), parts)
-    rows: list[list[tuple[Operation, int]]] = [[] for _ in range(parts)]
-    quota = [least + (place < more) for place in range(parts)]
+def _dealt(network: Operation, counts: Mapping[Operation, int], quota: Sequence[int]) -> list[list[Run]]:
+    """What each part runs, layer by layer: so many as its quota says."""
+    rows: list[list[tuple[Operation, int]]] = [[] for _ in quota]
     place = taken = 0
     for call in calls(network):
         for _ in range(counts.get(call, 0)):

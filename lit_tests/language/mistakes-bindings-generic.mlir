@@ -29,3 +29,6 @@ bind.target @t queue {abi = r, alignment = 64} implements {gelu = "qm.map"}
 // -----
 // expected-error@+1 {{'fields' of 'bind.deployment' must be a dictionary of fields, not [#bp.expr<8>]}}
 "bind.deployment"() <{sym_name = "n", fields = [#bp.expr<8>]}> : () -> ()
+// -----
+// expected-error@+1 {{'stages' must be an array of positive integers (#bp.expr<...>)}}
+"bind.strategy"() <{fields = {stages = [#bp.expr<0>], tensor = #bp.expr<1>}, sym_name = "s"}> : () -> ()
