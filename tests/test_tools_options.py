@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bpir.tools import bp_cost, bp_export, bp_import, bp_opt, bp_report, bp_run, bp_sweep, bp_verify
+from bpir.tools import bp_cost, bp_export, bp_import, bp_lsp, bp_opt, bp_report, bp_run, bp_sweep, bp_verify
 from bpir.tools.options import Option, UsageError, parse
 
 TABLE = [
@@ -76,7 +76,7 @@ def test_mistakes(arguments: list[str], said: str) -> None:
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize("tool", [bp_cost, bp_export, bp_import, bp_opt, bp_report, bp_run, bp_sweep, bp_verify])
+@pytest.mark.parametrize("tool", [bp_cost, bp_export, bp_import, bp_lsp, bp_opt, bp_report, bp_run, bp_sweep, bp_verify])
 def test_help_names_every_option_and_fits_a_screen(tool: object, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool.main(["--help"]) == 0  # type: ignore[attr-defined]
     text = capsys.readouterr().out

@@ -216,6 +216,7 @@ PROGRAMS: dict[str, Program] = {
     "bp-report": _tool("bpir.tools.bp_report"),
     "bp-run": _tool("bpir.tools.bp_run"),
     "bp-import": _tool("bpir.tools.bp_import"),
+    "bp-lsp": _tool("bpir.tools.bp_lsp"),
     "bp-export": _tool("bpir.tools.bp_export"),
     "bp-cost": _tool("bpir.tools.bp_cost"),
     "bp-sweep": _tool("bpir.tools.bp_sweep"),
