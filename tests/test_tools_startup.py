@@ -33,7 +33,10 @@ def test_questions_need_neither_grammar_nor_algebra(option: str) -> None:
     assert loaded("bp_opt", [option], set(HEAVY)) == ["0"]
 
 
-@pytest.mark.parametrize("module", ["bp_cost", "bp_export", "bp_import", "bp_lsp", "bp_opt", "bp_report", "bp_run", "bp_sweep", "bp_verify"])
+TOOLS = ["bp_cost", "bp_export", "bp_import", "bp_lsp", "bp_opt", "bp_report", "bp_run", "bp_sweep", "bp_verify"]
+
+
+@pytest.mark.parametrize("module", TOOLS)
 def test_help_imports_next_to_nothing(module: str) -> None:
     assert loaded(module, ["--help"], {*HEAVY, "attrs", "attr", "argparse", "inspect", "bpir.ir"}) == ["0"]
 

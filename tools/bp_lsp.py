@@ -28,10 +28,10 @@ def body(arguments: Arguments) -> int:
 TOOL = Tool(
     "bp-lsp",
     "bp-lsp",
-    "Serves an editor by the language server protocol: mistakes, hover, definitions, completion, formatting, ...",
+    "Serves an editor by the language server protocol: mistakes, hover, definitions, completion, ...",
     [],
     body,
-    "Speaks on standard input and output. How editors start it: docs/editors.md. Needs pygls (bpir[lsp]).",
+    "Speaks on standard input and output; docs/editors.md says how editors start it.\nNeeds pygls: pip install 'bpir[lsp]'.",
 )
 
 
