@@ -36,8 +36,12 @@ KEYS = (
     "tensor_parallel",
     "pipeline_parallel",
     "data_parallel",
+    "expert_parallel",
 )
 """What the seconds of a step are of; their sum is `total`."""
+
+EXPERT = KEYS[-1]
+"""Only said where experts are spread."""
 
 _OF_PHASE = {
     "forward": "forward",
@@ -89,7 +93,7 @@ def job_cost(shape: Shape, costs: Costs, tasks: Sequence[TaskCost]) -> JobCost:
         seconds["bubble"] = _calculon_bubble(shape, device, border)
     else:
         seconds["bubble"] = _bubble(shape, blocks, place)
-    ordered = {key: seconds[key] for key in KEYS}
+    ordered = {key: seconds[key] for key in KEYS if key != EXPERT or "expert" in shape.ranks}
     return JobCost({**ordered, "total": in_all(ordered.values())}, device.device, place, border, found)
 
 
@@ -123,7 +127,7 @@ def key_of(cost: TaskCost) -> str:
     if cost.task.moves == "transfer":
         return "pipeline_parallel"
     if cost.task.collective:
-        return "tensor_parallel" if cost.axis == "tensor" else "data_parallel"
+        return f"{cost.axis}_parallel"
     return _OF_PHASE[cost.task.phase]
 
 

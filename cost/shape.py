@@ -102,7 +102,15 @@ def _whole(value: Expr) -> int:
     return int(number(value))
 
 
+_OF_REPLICAS = (".gradients", ".weights")
+"""How the layers of messages between replicas end: sums of gradients, and gathers of weights."""
+
+
 def axis_of(task: Task) -> str:
-    """The mesh axis along which a task of a plan sends; that of tensor parallelism where it does not say."""
-    along: str = getattr(task, "along", "")
-    return along or ("pipeline" if task.kind == "transfer" else "tensor")
+    """The mesh axis along which a task of a plan sends; that of tensor parallelism where nothing says another one."""
+    if task.along:
+        return task.along
+    if task.kind_of_work == "all_to_all":
+        return "expert"
+    layer = task.symbol.removesuffix(f".{task.phase}")
+    return "data" if task.kind == "collective" and layer.endswith(_OF_REPLICAS) else "tensor"

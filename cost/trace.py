@@ -15,7 +15,7 @@ import attrs
 from bpir.cost.estimate import Estimate
 from bpir.cost.tasks import TaskCost
 
-QUEUES = ("compute", "tensor", "pipeline", "data")
+QUEUES = ("compute", "tensor", "pipeline", "data", "expert")
 MOST = 200_000
 """Events of a trace; where there would be more, microbatches are drawn together."""
 
@@ -71,7 +71,7 @@ def _events(found: Estimate) -> Iterator[_Event]:
             yield from _task(found, place, share)
         if sends:
             yield _Event(f"send {direction}", "pipeline", sends, {})
-    sent = sum(cost.seconds.value * float(found.runs(p)) for p, cost in enumerate(found.tasks) if _is_data(found, cost))
+    sent = sum(cost.seconds.value * float(found.runs(p)) for p, cost in enumerate(found.tasks) if _is_data(cost))
     rest = found.seconds["data_parallel"].value - (0.0 if found.shape.calculon else sent)
     if rest > 1e-12:
         yield _Event("gradients of replicas", "data", rest, {})
@@ -86,17 +86,17 @@ def _drawn(found: Estimate) -> tuple[int, float]:
     return drawn, 1.0 / drawn
 
 
-def _is_data(found: Estimate, cost: TaskCost) -> bool:
-    return bool(cost.task.collective) and cost.axis != "tensor"
+def _is_data(cost: TaskCost) -> bool:
+    return bool(cost.task.collective) and cost.axis == "data"
 
 
 def _task(found: Estimate, place: int, share: float) -> Iterator[_Event]:
     """A task with all of its runs, or a share of them."""
     cost = found.tasks[place]
-    if found.shape.calculon and _is_data(found, cost):
+    if found.shape.calculon and _is_data(cost):
         return
     seconds = cost.seconds.value * float(found.runs(place)) * share
     if seconds:
-        queue = "compute" if not cost.network.value else {"tensor": "tensor", "pipeline": "pipeline"}.get(cost.axis, "data")
+        queue = cost.axis if cost.network.value else "compute"
         runs = float(found.runs(place)) * share
         yield _Event(cost.task.name, queue, seconds, {"layer": cost.task.layer, "runs": runs, "waits_for": cost.bottleneck})

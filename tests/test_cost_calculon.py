@@ -74,7 +74,7 @@ def seconds(case: dict[str, Any], ideal: bool = False) -> dict[str, float]:
 
 def compare(case: dict[str, Any]) -> None:
     assert seconds(case) == pytest.approx(case["model_seconds"], rel=1e-9, abs=0)
-    assert list(seconds(case)) == [*KEYS, "total"]
+    assert list(seconds(case)) == [*KEYS[:-1], "total"]
 
 
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: case["id"])
