@@ -74,6 +74,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/bound_sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/plan_stages.py": ("gate_stages", "diagnostic_coverage", "corruption"),
+        "verifiers/stage_capacity.py": ("job_memory", "diagnostic_coverage"),
+        "verifiers/stage_memory.py": ("job_memory",),
         "verifiers/stage_rows.py": ("gate_stages", "diagnostic_coverage", "corruption"),
         "verifiers/stages.py": ("gate_stages", "diagnostic_coverage", "corruption"),
         "verifiers/plan_training.py": ("gate_training", "gate_gaps", "corruption"),

@@ -12,20 +12,9 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.expression import ONE, ZERO, Expr, constant, total
 from bpir.ir.expression_error import ExpressionError
 from bpir.tools.job_calculon import device_of_calculon
-from bpir.tools.job_stages import StageMemory, chunks_by_device
 from bpir.tools.report import Job
+from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
 
-TRAINING = {
-    "weights": "weights",
-    "activations": "activations",
-    "activation_checkpoints": "activation_checkpoints",
-    "weight_gradients": "weight_gradients",
-    "activation_gradients": "busy",
-    "optimizer": "optimizer",
-}
-"""What a device holds in training, and what the buffers of its plan call it."""
-SERVING = {"weights": "weights", "kv_cache": "kv_cache", "workspace": "busy"}
-"""The same in inference."""
 F32 = constant(4)
 """The bytes of an element of a gradient in f32."""
 
@@ -48,16 +37,13 @@ def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Map
         device = device_of_calculon(plan, fields)
         return (device,) * len(chunks) if device is not None else ()
     memory = StageMemory(plan, as_word(fields.get("recompute")) == "full")
-    names = TRAINING if plan.activations else SERVING
     known: dict[object, dict[str, Expr]] = {}
     found = []
     try:
         for each in chunks:
             key = tuple((tuple(chunk.runs), chunk.in_flight) for chunk in each)
             if key not in known:
-                held = memory.device(each)
-                device = {name: held.get(kind, ZERO) for name, kind in names.items()}
-                known[key] = {**device, "total": total(device.values())}
+                known[key] = named(plan, memory.device(each))
             found.append(known[key])
     except ExpressionError:  # too many sizes with symbols may be the largest: numbers tell
         return ()

@@ -9,6 +9,7 @@ from bpir.dialects.concrete.envelope import Buffer, Region
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import Expr, constant, symbol
 from bpir.ir.expression_intervals import Interval, interval
+from bpir.ir.records import Record
 from bpir.ir.relations import Facts
 from bpir.verifiers.contract import taken
 from bpir.verifiers.rules import Findings
@@ -24,25 +25,51 @@ def verify_capacity(findings: Findings, rule: str, region: Region, held: Sequenc
     if not region.says(Region.size) or not held:
         return
     size, end = region.size, held[-1].offset + _taken(held[-1])
-    if findings.facts.at_least(size, end).proved:
-        return
-    limits = _limits(findings.facts)
-    largest = interval(end - size, limits)[1]
-    if largest is not None and largest <= 0:
-        return
-    numbers = {name: constant(value) for name, value in findings.facts.bindings.items()}
-    excess = (end - size).substitute(numbers)
+    room = Room.of(findings.facts, end, size)
     what = f"the buffers in @{region.symbol}"
-    if excess.integer is not None or findings.facts.greater(end, size).proved:
-        needed, there = end.substitute(numbers).text, size.substitute(numbers).text
-        message = f"{what} do not fit: they need {needed} bytes, there are {there}, {excess.text} too few"
-        findings.refuse(rule, region, message, *_largest(held, numbers), *_first_beyond(findings, held, size))
-        return
-    names = _unlimited(excess, limits)
-    free = ", ".join(names)
-    message = f"that {what} fit can't be decided (unknown is not success): it depends on {free}"
-    help = note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {names[0]}'")
-    findings.refuse(rule, region, message, help, *_open(held, numbers), undecided=True)
+    if room.fits is False:
+        message = f"{what} do not fit: they need {room.needed.text} bytes, there are {room.there.text}, {room.excess.text} too few"
+        findings.refuse(rule, region, message, *_largest(held, room.numbers), *_first_beyond(findings, held, size))
+    elif room.fits is None:
+        message = f"that {what} fit can't be decided (unknown is not success): it depends on {', '.join(room.free)}"
+        findings.refuse(rule, region, message, room.help(), *_open(held, room.numbers), undecided=True)
+
+
+class Room(metaclass=Record):
+    """Whether so many bytes fit into others.
+
+    Attributes:
+        fits: None where that is not decided.
+        free: the symbols on which it depends then.
+    """
+
+    fits: bool | None
+    needed: Expr
+    there: Expr
+    free: tuple[str, ...]
+    numbers: dict[str, Expr]
+
+    @property
+    def excess(self) -> Expr:
+        """The bytes that are too few."""
+        return self.needed - self.there
+
+    @classmethod
+    def of(cls, facts: Facts, needed: Expr, there: Expr) -> Room:
+        """What the facts say: by a proof, by the limits of symbols, or in numbers."""
+        numbers = {name: constant(value) for name, value in facts.bindings.items()}
+        limits = _limits(facts)
+        largest = interval(needed - there, limits)[1]
+        fits = facts.at_least(there, needed).proved or (largest is not None and largest <= 0)
+        excess = (needed - there).substitute(numbers)
+        over = not fits and (excess.integer is not None or facts.greater(needed, there).proved)
+        free = () if fits or over else tuple(_unlimited(excess, limits))
+        return cls(fits or (False if over else None), needed.substitute(numbers), there.substitute(numbers), free, numbers)
+
+    def help(self) -> Diagnostic:
+        """What would decide it."""
+        free = ", ".join(self.free)
+        return note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {self.free[0]}'")
 
 
 def _unlimited(excess: Expr, limits: Mapping[str, Interval]) -> list[str]:

@@ -15,6 +15,7 @@ from bpir.ir.syntax import references
 from bpir.verifiers.rulebooks import PLAN
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
+from bpir.verifiers.stage_capacity import verify_stage_capacity
 from bpir.verifiers.stage_rows import verify_shares
 
 
@@ -43,7 +44,9 @@ def verify(module: Operation) -> list[Diagnostic]:
     _meshes(findings, ir)
     between = {task.symbol for task in ir.tasks if task.kind == "transfer" or task.along}
     runs = {s.symbol: (s, s.times) for s in ir.sections if not {t.symbol for t in ir.tasks[s.extent.start : s.extent.stop]} <= between}
-    return [*findings.diagnostics, *verify_shares(findings.facts, ir.stages, runs, "section")]
+    unshared = verify_shares(findings.facts, ir.stages, runs, "section")
+    sound = not findings.diagnostics and not unshared
+    return [*findings.diagnostics, *unshared, *(verify_stage_capacity(ir) if sound else ())]
 
 
 _NAMED: tuple[tuple[type[OperationDeclaration], tuple[tuple[str, str], ...]], ...] = (

@@ -16,6 +16,17 @@ from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
 from bpir.dialects.plan import Buffer, Task
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, total
 
+TRAINING = {
+    "weights": "weights",
+    "activations": "activations",
+    "activation_checkpoints": "activation_checkpoints",
+    "weight_gradients": "weight_gradients",
+    "activation_gradients": "busy",
+    "optimizer": "optimizer",
+}
+"""What a device holds in training, and what it is called while it is summed."""
+SERVING = {"weights": "weights", "kv_cache": "kv_cache", "workspace": "busy"}
+"""The same in inference."""
 HELD = {"constant": "weights", "optimizer": "optimizer", "state": "kv_cache", "gradient": "weight_gradients"}
 """What buffers hold that outlive a part of a step, by their role; all others hold activations."""
 
@@ -36,6 +47,12 @@ def chunks_by_device(plan: PortablePlanIR) -> list[list[Chunk]]:
     for stage in plan.stages:
         found.setdefault(stage.place, []).append(Chunk(stage.runs, stage.in_flight))
     return [found[place] for place in sorted(found)]
+
+
+def named(plan: PortablePlanIR, held: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The bytes of a device by what they hold, and their `total`."""
+    found = {name: held.get(kind, ZERO) for name, kind in (TRAINING if plan.activations else SERVING).items()}
+    return {**found, "total": total(found.values())}
 
 
 class StageMemory:

@@ -1,0 +1,51 @@
+"""Whether each stage of a plan fits into the memory of the deployment: by how much not, and what is largest (stages.R9)."""
+
+from __future__ import annotations
+
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.levels import PortablePlanIR
+from bpir.ir.diagnostic import Diagnostic, note
+from bpir.ir.expression import Expr
+from bpir.ir.expression_error import ExpressionError
+from bpir.verifiers.capacity import Room
+from bpir.verifiers.rulebooks import STAGES
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
+
+_LARGEST = 3  # of what a device holds, what a diagnostic names
+
+
+@STAGES.rule("R9", "what a device of each stage holds fits into the memory of the one deployment, where that says how much there is")
+def verify_stage_capacity(plan: PortablePlanIR) -> list[Diagnostic]:
+    """Refuse stages that do not fit, or of which that is not known. A deployment without `memory` claims nothing."""
+    findings = Findings("stages", plan.symbols.facts)
+    memory = as_expr(plan.deployments[0].fields.get("memory")) if len(plan.deployments) == 1 else None
+    if not plan.stages or memory is None or not plan.meshes:
+        return []
+    strategy = plan.meshes[0].strategy
+    fields = next((one.fields for one in plan.strategies if one.symbol == strategy), {})
+    judged = StageMemory(plan, as_word(fields.get("recompute")) == "full")
+    first = {stage.place: stage for stage in reversed(plan.stages)}
+    for place, chunks in enumerate(chunks_by_device(plan)):
+        try:
+            held = named(plan, judged.device(chunks))
+        except ExpressionError:
+            message = f"that a device of stage {place} fits can't be decided (unknown is not success): too many sizes may be the largest"
+            findings.refuse("R9", first.get(place), message, note("bind the symbols to numbers"), undecided=True)
+            continue
+        room = Room.of(findings.facts, held["total"], memory)
+        what = f"a device of stage {place}"
+        if room.fits is False:
+            message = f"{what} does not fit: it needs {room.needed.text} bytes, there are {room.there.text}, {room.excess.text} too few"
+            findings.refuse("R9", first.get(place), message, *_largest(held, room.numbers))
+        elif room.fits is None:
+            message = f"that {what} fits can't be decided (unknown is not success): it depends on {', '.join(room.free)}"
+            findings.refuse("R9", first.get(place), message, room.help(), undecided=True)
+    return findings.diagnostics
+
+
+def _largest(held: dict[str, Expr], numbers: dict[str, Expr]) -> list[Diagnostic]:
+    """What takes the most, where that is a number."""
+    sizes = {name: value.substitute(numbers).constant for name, value in held.items() if name != "total"}
+    known = sorted(((size, name) for name, size in sizes.items() if size), key=lambda pair: (-pair[0], pair[1]))
+    return [note(f"{name.replace('_', ' ')}: {size} bytes") for size, name in known[:_LARGEST]]
