@@ -391,7 +391,7 @@ def test_hints_say_types_and_bytes(client: Client) -> None:
 
 
 def test_formatting_keeps_comments_and_is_done_once(client: Client) -> None:
-    text = MODEL.replace('  model.block', "// why\n model.block").replace("  %g =", "      %g  =")
+    text = MODEL.replace("  model.block", "// why\n model.block").replace("  %g =", "      %g  =")
     opened(client, text)
     (edit,) = client.request("textDocument/formatting", {"textDocument": {"uri": URI}, "options": {"tabSize": 2, "insertSpaces": True}})
     assert "  // why\n  model.block" in edit["newText"]

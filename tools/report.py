@@ -320,6 +320,7 @@ class Report:
             found += [self.ranks.count]
         if self.job is not None:
             found += [self.job.microbatches, *(value for stage in self.job.stages for value in stage.values())]
+            found += [value for work in self.job.work.values() for value in vector(work).values()]
         return {name for value in found for name in value.symbols}
 
 
