@@ -1,11 +1,14 @@
 """Fixtures that several test files use, and the quick selection of `make test-fast`."""
 
 import itertools
+import os
 
 import pytest
 from fake_passes import FAKES
 
 from bpir import passes
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of the processes that tests start compiles all of the project again
 
 
 @pytest.fixture

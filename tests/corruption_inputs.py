@@ -75,8 +75,9 @@ class _Admitted:
 def _alike(one: frozenset[Relation], other: frozenset[Relation], numbers: tuple[tuple[str, int], ...]) -> bool:
     if one == other:
         return True
+    ours, theirs, common = one - other, other - one, one & other  # what both say they say of the same numbers
     for values in grid({name for r in one | other for name in r.symbols}, numbers):
-        if all(r.holds(values) for r in one) != all(r.holds(values) for r in other):
+        if all(r.holds(values) for r in ours) != all(r.holds(values) for r in theirs) and all(r.holds(values) for r in common):
             return False
     return True
 

@@ -5,6 +5,8 @@ The copy is imported by a process of its own, which runs many commands, as start
 
 from __future__ import annotations
 
+import atexit
+import compileall
 import json
 import os
 import re
@@ -12,7 +14,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import attrs
 from support import ROOT
@@ -71,6 +75,17 @@ class Done:
     err: str
 
 
+@cache
+def _compiled() -> Path:
+    """A copy that all others are made of, with its bytecode: to compile the project anew is most of what a copy costs."""
+    folder = Path(mkdtemp(prefix="bpir-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    assert compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
 @attrs.frozen
 class Copy:
     """A copy of the project in a folder."""
@@ -79,8 +94,7 @@ class Copy:
 
     @classmethod
     def of_project(cls, folder: Path) -> Copy:
-        for name in FOLDERS:
-            shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(_compiled(), folder, symlinks=True, dirs_exist_ok=True)
         return cls(folder)
 
     def apply(self, diff: str) -> None:

@@ -131,7 +131,7 @@ def commented(text: str, random: Random) -> str:
 @pytest.mark.parametrize("part", range(4))
 def test_comments_at_every_place(part: int) -> None:
     """More of them: `python tests/test_formatting.py 2000`."""
-    check(range(part * 30, part * 30 + 30))
+    check(range(part * 15, part * 15 + 15))
 
 
 def check(seeds: range) -> None:

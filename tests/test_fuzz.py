@@ -26,7 +26,7 @@ def test_what_was_found(data: bytes) -> None:
 
 
 def test_any_input_is_a_module_or_a_diagnostic() -> None:
-    fuzz(250)
+    fuzz(120)
 
 
 @pytest.mark.parametrize(
