@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from support import read, report, run
+from support import ROOT, read, report, run
 
 from bpir.dialects.levels import PortablePlanIR
 from bpir.importer.entry import import_model
 from bpir.ir.diagnostic import DiagnosticError, Source
+from bpir.ir.expression import ZERO
 
 SIZES = {"B": 8, "c": 1024, "H": 7168, "h": 128, "n": 128, "r": 64, "v": 128, "a": 1536, "l": 512}
 LAYER = """
@@ -113,3 +114,69 @@ def test_quantisation_that_is_not_known_is_refused(quantization: dict[str, objec
     with pytest.raises(DiagnosticError, match=message) as refused:
         import_model(Source("gpt-oss.json", json.dumps({**GPT_OSS, "quantization_config": quantization})))
     assert all(diagnostic.span is not None for diagnostic in refused.value.diagnostics)
+
+
+def per_token(config: dict[str, object], ranks: int) -> int | None:
+    """The bytes of a token in the cache of a rank, in all layers."""
+    model = read(import_model(Source("config.json", json.dumps(config))).text)
+    found = report(run(model, f"distribute-inference{{phase=decode tensor={ranks} batch=1 context=8}}")).memory_in_full()
+    return found["kv_cache_per_token"].integer
+
+
+LLAMA = {"architectures": ["LlamaForCausalLM"], "num_key_value_heads": 8, "vocab_size": 128_256, "tie_word_embeddings": False}
+LLAMA_8B = {**LLAMA, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32}
+LLAMA_70B = {**LLAMA, "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64}
+
+
+@pytest.mark.parametrize(
+    ("config", "ranks", "expected"),
+    [
+        (LLAMA_8B, 1, 2 * 65_536),  # 32 layers, K and V of 8 heads of 128 elements: 65,536 elements
+        (LLAMA_70B, 1, 327_680),  # 80 * 2 * 8 * 128 * 2 bytes
+        (LLAMA_70B, 4, 81_920),  # two of eight heads a rank
+    ],
+)
+def test_what_a_token_takes_of_the_cache_of_llama(config: dict[str, object], ranks: int, expected: int) -> None:
+    """`kv-per-token` of the field: aiconfigurator's tests of model configurations and memory."""
+    assert per_token(config, ranks) == expected
+
+
+@pytest.mark.parametrize("ranks", [1, 4, 8])
+def test_what_a_token_takes_of_the_cache_of_deepseek_v3(ranks: int) -> None:
+    """61 layers of 512 + 64 elements, 35,136 in all, on every rank: the latent is not shared; in bf16 70,272 bytes."""
+    model = read((ROOT / "examples" / "deepseek_v3.bpir").read_text())
+    found = report(run(model, f"distribute-inference{{phase=decode tensor={ranks} batch=1 context=8}}")).memory_in_full()
+    assert found["kv_cache_per_token"].integer == 2 * 35_136 == 70_272 == 2 * 61 * (512 + 64)
+
+
+def test_deepseek_v3_has_its_parameters() -> None:
+    """671,026,404,352: of 61 layers 3 are dense, 58 have 256 experts and a shared one; an untied head.
+
+    Attention: 7168*1536 + 1536*128*(128+64) down and up for queries, 7168*(512+64) down and 512*128*(128+128) up for K and V, 128*128*7168
+    out, norms of 1536 and 512.
+    """
+    width, heads, vocabulary = 7168, 128, 129_280
+    attention = width * 1536 + 1536 + 1536 * heads * 192 + width * 576 + 512 + 512 * heads * 256 + heads * 128 * width
+    dense = attention + 3 * width * 18_432 + 2 * width
+    moe = attention + width * 256 + 257 * 3 * width * 2048 + 2 * width
+    expected = 3 * dense + 58 * moe + 2 * vocabulary * width + width
+    found = report(read((ROOT / "examples" / "deepseek_v3.bpir").read_text())).network
+    assert found is not None and found.total.integer == expected
+    assert expected == 671_026_404_352
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [("phase=prefill batch=1 context=2048 head=all", 54_417_235_640_320), ("phase=decode batch=8 context=4097", 221_161_455_616)],
+)
+def test_the_products_of_mixtral(options: str, expected: int) -> None:
+    """Of all tokens of a prefill, and of one new token after 4,096 of eight sequences; 2 of 8 experts a token."""
+    tokens, pairs = (2048, 2048 * 2048) if "prefill" in options else (8, 8 * 4097)
+    rows = 2 * tokens  # of experts
+    attention = 2 * tokens * 4096 * (4096 + 2 * 1024 + 4096) + 4 * pairs * 32 * 128
+    layer = attention + 2 * tokens * 4096 * 8 + 3 * 2 * rows * 4096 * 14336
+    assert 32 * layer + 2 * tokens * 4096 * 32_000 == expected
+    model = read((ROOT / "examples" / "mixtral_8x7b.bpir").read_text())
+    found = report(run(model, f"distribute-inference{{{options} tensor=1}}"))
+    assert sum((task.in_all.matmul for task in found.tasks), start=ZERO).integer == expected
+    assert found.memory["weights"].integer == 93_405_585_408
