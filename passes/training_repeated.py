@@ -23,14 +23,7 @@ class Attention(metaclass=Interned):
 
 def attention_of(graph: Graph) -> Attention:
     """Every attention of a block; any other softmax is not repeated."""
-    scored: set[Flow] = set()  # what comes from a batched product
-    for layer in graph:
-        if _is_product(layer) or (_is_pointwise(layer) and not scored.isdisjoint(layer.operands)):
-            scored.update(layer.results)
-    multiplied: set[Flow] = set()  # what reaches one
-    for layer in reversed(graph.layers):
-        if _is_product(layer) or (_is_pointwise(layer) and not multiplied.isdisjoint(layer.results)):
-            multiplied.update(layer.operands)
+    scored, multiplied = _behind_products(graph), _before_products(graph)
     softmaxes = [s for s in graph if s.kind == "softmax" and s.operands[0] in scored and s.results[0] in multiplied]
     behind, products = _followed(softmaxes)
     dropouts = {
@@ -38,6 +31,24 @@ def attention_of(graph: Graph) -> Attention:
     }
     repeated = {*softmaxes, *_scores(softmaxes), *(layer for layer in dropouts if layer.results[0] in multiplied)}
     return Attention(frozenset(repeated), frozenset(products))
+
+
+def _behind_products(graph: Graph) -> set[Flow]:
+    """What comes from a batched product, element by element."""
+    found: set[Flow] = set()
+    for layer in graph:
+        if _is_product(layer) or (_is_pointwise(layer) and not found.isdisjoint(layer.operands)):
+            found.update(layer.results)
+    return found
+
+
+def _before_products(graph: Graph) -> set[Flow]:
+    """What reaches a batched product, element by element."""
+    found: set[Flow] = set()
+    for layer in reversed(graph.layers):
+        if _is_product(layer) or (_is_pointwise(layer) and not found.isdisjoint(layer.results)):
+            found.update(layer.operands)
+    return found
 
 
 def _is_pointwise(layer: Layer) -> bool:

@@ -83,8 +83,7 @@ class _Structure:
     @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
     @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
     def _references(self, kind: str) -> None:
-        known_as = {cls.name: {symbol_of(one.operation) for one in self.ir.each(cls)} for cls in _SYMBOLS.values()}
-        known_as["command"] = {command.symbol for command in self.commands}
+        known_as = self._symbols()
         alien, judged = self._dialects(kind)
         for operation in self.operations:
             if operation.name in alien:
@@ -104,11 +103,19 @@ class _Structure:
                 cls = _SYMBOLS.get(name) if dialect == self.ir.level else None
                 what = cls.name if cls is not None else "command"
                 known = known_as[what]
-                for symbol in used if not known.issuperset(used) else ():
-                    if symbol not in known:
-                        self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
+                if not known.issuperset(used):
+                    self._unknown(operation, name, what, [symbol for symbol in used if symbol not in known], known)
                 if len(used) > 1 and len(set(used)) != len(used) and dialect == self.ir.level:
                     self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
+
+    def _unknown(self, operation: Operation, name: str, what: str, symbols: Sequence[str], known: set[str]) -> None:
+        for symbol in symbols:
+            self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
+
+    def _symbols(self) -> dict[str, set[str]]:
+        """The symbols that a reference may name, by the kind of what it names."""
+        known = {cls.name: {symbol_of(one.operation) for one in self.ir.each(cls)} for cls in _SYMBOLS.values()}
+        return {**known, "command": {command.symbol for command in self.commands}}
 
     def _dialects(self, kind: str) -> tuple[set[str], set[str]]:
         """Of the names of operations those that can't stand in a plan for the kind of target, and those whose references are judged here.

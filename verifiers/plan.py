@@ -77,22 +77,9 @@ def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task
 def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | None:
     """The place of each task in the text, or None if there is a cycle."""
     after = {name: task.after for name, task in tasks.items()}
-    waiting = {name: len(set(names)) for name, names in after.items()}
-    followers: dict[str, list[str]] = {name: [] for name in tasks}
-    for name, names in after.items():
-        for other in set(names):
-            followers[other].append(name)
-    ready = [name for name, count in waiting.items() if not count]
-    order: list[str] = []
-    while ready:
-        name = ready.pop()
-        order.append(name)
-        for follower in followers[name]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                ready.append(follower)
+    order = _ordered(after)
     if len(order) < len(tasks):
-        cycle = _cycle(after, {name for name, count in waiting.items() if count})
+        cycle = _cycle(after, after.keys() - set(order))
         notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in pairwise(cycle)]
         path = " -> ".join(f"@{name}" for name in cycle)
         findings.refuse("R2", tasks[cycle[0]], f"the dependencies are cyclic: {path}", *notes[:8])
@@ -105,6 +92,25 @@ def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | 
     return place
 
 
+def _ordered(after: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The tasks, each behind those that it is after; without those of a cycle, and those that are after them."""
+    waiting = {name: len(set(names)) for name, names in after.items()}
+    followers: dict[str, list[str]] = {name: [] for name in after}
+    for name, names in after.items():
+        for other in set(names):
+            followers[other].append(name)
+    ready = [name for name, count in waiting.items() if not count]
+    order: list[str] = []
+    while ready:
+        name = ready.pop()
+        order.append(name)
+        for follower in followers[name]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                ready.append(follower)
+    return order
+
+
 def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
     name = min(stuck)
     seen: list[str] = []
@@ -114,9 +120,8 @@ def _cycle(after: Mapping[str, tuple[str, ...]], stuck: set[str]) -> list[str]:
     return [*seen[seen.index(name) :], name]
 
 
-@PLAN.rule("R3", "the lifetime of a buffer covers its uses")
-@PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
 def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
+    """Each buffer says which tasks use it, and lives as long as they do."""
     consumers: dict[str, list[str]] = {name: [] for name in buffers}
     producers: dict[str, list[str]] = {name: [] for name in buffers}
     place = {name: index for index, name in enumerate(tasks)}
@@ -126,27 +131,36 @@ def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, B
         for buffer in task.writes:
             producers[buffer].append(name)
     for name, holder in buffers.items():
-        users = (("producers", holder.producers, producers[name]), ("consumers", holder.consumers, consumers[name]))
-        for field, written, expected in users:
-            if [*written] != expected and set(written) != set(expected) and (written or holder.role != "workspace"):
-                wrong = sorted(set(written) ^ set(expected), key=lambda n: place[n])
-                verb = "reads" if field == "consumers" else "writes"
-                findings.refuse(
-                    "R4",
-                    holder,
-                    f"the {field} of @{name} are not the tasks that {'read' if verb == 'reads' else 'write'} it: "
-                    + ", ".join(f"@{w} {verb if w in expected else 'does not'}" for w in wrong[:4]),
-                )
-        used = [place[user] for _, _, field in users for user in field[:1] + field[-1:]]  # they stand in the order of the tasks
-        live = holder.live
-        if len(live) != 2 or live[0] > live[1] or live[1] >= max(len(tasks), 1):
-            findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {len(tasks)}")
-        elif used and not (live[0] <= min(used) and max(used) <= live[1]):
-            findings.refuse(
-                "R3",
-                holder,
-                f"@{name} is used by tasks {min(used)} to {max(used)}, but lives from {live[0]} to {live[1]}",
-            )
+        _same_users(findings, holder, "producers", "write", holder.producers, producers[name], place)
+        _same_users(findings, holder, "consumers", "read", holder.consumers, consumers[name], place)
+        _lifetime(findings, holder, place)
+
+
+@PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
+def _same_users(
+    findings: Findings, holder: Buffer, field: str, verb: str, written: Sequence[str], expected: list[str], place: Mapping[str, int]
+) -> None:
+    """A buffer lists the expected tasks, in any order; the workspace may list none."""
+    if [*written] != expected and set(written) != set(expected) and (written or holder.role != "workspace"):
+        wrong = sorted(set(written) ^ set(expected), key=place.__getitem__)
+        findings.refuse(
+            "R4",
+            holder,
+            f"the {field} of @{holder.symbol} are not the tasks that {verb} it: "
+            + ", ".join(f"@{w} {f'{verb}s' if w in expected else 'does not'}" for w in wrong[:4]),
+        )
+
+
+@PLAN.rule("R3", "the lifetime of a buffer covers its uses")
+def _lifetime(findings: Findings, holder: Buffer, place: Mapping[str, int]) -> None:
+    """A buffer lives from the first task that uses it to the last, or longer."""
+    name, live, tasks = holder.symbol, holder.live, len(place)
+    used = [place[user] for field in (holder.producers, holder.consumers) for user in field[:1] + field[-1:]]  # in the order of the tasks
+    if len(live) != 2 or live[0] > live[1] or live[1] >= max(tasks, 1):
+        findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {tasks}")
+    elif used and not (live[0] <= min(used) and max(used) <= live[1]):
+        message = f"@{name} is used by tasks {min(used)} to {max(used)}, but lives from {live[0]} to {live[1]}"
+        findings.refuse("R3", holder, message)
 
 
 @PLAN.rule("R5", "the tasks of a concurrent group are two or more, of the same sections, and none needs another")

@@ -14,6 +14,14 @@ from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.typing_rule import Placed, symbol_name, typing_of
 
 
+def _names_of_dims(operation: Operation) -> set[str]:
+    """The symbols that are dimensions of what an operation makes, or of its own, as the rows of a table, which no result has."""
+    dims = [dim for v in operation.results if isinstance(v.type, TensorType) for dim in v.type.dims]
+    if isinstance(operation.declaration, ModelOperation):
+        dims += operation.declaration.own_dims(settings_of(operation)).values()
+    return {name for name in map(symbol_name, dims) if name}
+
+
 class Layout:
     """The layout of one block.
 
@@ -36,24 +44,24 @@ class Layout:
         self._entering: set[tuple[Operation, int]] = set()
         self._factors: set[tuple[Operation, int]] = set()  # operands that partial sums may be multiplied by
         self.axes: list[str] = []  # those of the placement that the block has
-        found: dict[str, None] = {}
+        found: set[str] = set()
         everywhere = Placed(placed.axes)
         for operation, twin in zip(ours.operations, theirs.operations, strict=True):
             self._named.update(zip(operation.results, twin.results, strict=True))
-            dims = [dim for v in twin.results if isinstance(v.type, TensorType) for dim in v.type.dims]
+            found.update(_names_of_dims(twin))
             if isinstance(twin.declaration, ModelOperation):
-                dims += twin.declaration.own_dims(settings_of(twin)).values()  # the rows of a table, which no result has
-            names = [name for name in map(symbol_name, dims) if name]
-            found.update(dict.fromkeys(name for name in names if name in placed.axes))
-            if isinstance(twin.declaration, ModelOperation):
-                typing = typing_of(twin, everywhere)
-                operands = [(i, twin.operands[i].type) for i in twin.declaration.with_gradient(twin)]
-                types = [(i, type) for i, type in operands if isinstance(type, TensorType)]
-                self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
-                self._factors.update((operation, index) for index in twin.declaration.factors_of_sums)
+                self._enter(operation, twin, twin.declaration, everywhere)
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
         self._sums = PartialSums(named, everywhere, lambda _: False)
+
+    def _enter(self, operation: Operation, twin: Operation, rule: ModelOperation, placed: Placed) -> None:
+        """Note the operands of an operation that enter a region, and those that partial sums may be multiplied by."""
+        typing = typing_of(twin, placed)
+        operands = [(i, twin.operands[i].type) for i in rule.with_gradient(twin)]
+        types = [(i, type) for i, type in operands if isinstance(type, TensorType)]
+        self._entering.update((operation, index) for index, type in types if typing.missing(index, type))
+        self._factors.update((operation, index) for index in rule.factors_of_sums)
 
     def size(self, axis: str) -> Expr:
         """The size of a placed axis on the ranks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
@@ -268,11 +268,7 @@ class ModelOperation(OperationDeclaration):
             contracted, own = factors.contracted(index), factors.own(index)
             for weight in weights:
                 sizes = [*zip(weight, next(types).dims, strict=True)]
-                each = {*own, self.expert_factor}
-                rows = [size for name, size in sizes if name in contracted and name not in each]
-                columns = [size for name, size in sizes if name not in contracted and name not in each]
-                matrices = product(size for name, size in sizes if name in each)
-                found.append((matrices, product(rows), product(columns)) if rows and columns else None)
+                found.append(_as_matrices(sizes, contracted, {*own, self.expert_factor}))
         return found
 
     def form(self, settings: Iterable[tuple[str, Attribute]]) -> str:
@@ -469,16 +465,36 @@ def _part_of(
     numbers: tuple[tuple[str, Expr], ...],
 ) -> Local:
     mesh, sizes = None if on is None else dict(on), dict(numbers)
-    sums = results[0].unreduced if results else ()
-    known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
-    alone = tuple(axis for axis in sums if axis not in known)
+    alone = _summed_alone(operands, results)
     own = []
     for factor, dim in (rule.own_dims(settings) if rule is not None else {}).items():
         size = dim.substitute(sizes) if sizes else dim
         shared = operands[0].axes[TOKEN_RANK] if rule is not None and factor == rule.expert_factor else alone
-        own.append((factor, size, shared) if mesh is None else (factor, size / product(mesh[axis] for axis in shared), ()))
+        own.append((factor, size, shared) if mesh is None else (factor, _share(size, shared, mesh), ()))
     local = [type if mesh is None else type.local(mesh) for type in (*operands, *results)]
     return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), first_use, tuple(own))
+
+
+def _summed_alone(operands: Sequence[TensorType], results: Sequence[TensorType]) -> tuple[str, ...]:
+    """The mesh axes over which the first result is a partial sum, and no operand says why."""
+    sums = results[0].unreduced if results else ()
+    known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
+    return tuple(axis for axis in sums if axis not in known)
+
+
+def _share(size: Expr, axes: Iterable[str], mesh: Mapping[str, Expr]) -> Expr:
+    """What one rank has of a size that the mesh axes share."""
+    return size / product(mesh[axis] for axis in axes)
+
+
+def _as_matrices(sizes: Sequence[tuple[str, Expr]], contracted: Collection[str], each: Collection[str]) -> tuple[Expr, Expr, Expr] | None:
+    """A weight with these factors as matrices, rows and columns: there is a matrix for every value of the factors `each`."""
+    within = [(name, size) for name, size in sizes if name not in each]
+    rows = [size for name, size in within if name in contracted]
+    columns = [size for name, size in within if name not in contracted]
+    if not rows or not columns:
+        return None
+    return product(size for name, size in sizes if name in each), product(rows), product(columns)
 
 
 def group_of(layer: str) -> str:

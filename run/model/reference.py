@@ -169,8 +169,14 @@ def differentiate(graph: Graph, values: Values, seeds: Sequence[Array]) -> Gradi
             found.parts[step.index, index] = part
             add(step.operands[index], part)
         if weights:
-            reads = [*dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
-            call = Call([Operand(a) for a in reads], (), step.says, own=own, sizes=step.sizes)
-            gradients = semantics.weight_gradient(call)
+            gradients = _of_weights(step, values, dy)
             found.weights.update({(step.index, i): gradient for i, gradient in enumerate(gradients)})
     return found
+
+
+def _of_weights(step: Step, values: Values, dy: Sequence[Array]) -> Sequence[Array]:
+    """The gradients of the weights of a step, from those of its results."""
+    semantics = SEMANTICS[step.kind]
+    reads = [*dy, *(values.read(step, what) for what in semantics.weight_gradient_reads)]
+    own = [(0, size, size) for size in step.own]
+    return semantics.weight_gradient(Call([Operand(a) for a in reads], (), step.says, own=own, sizes=step.sizes))
