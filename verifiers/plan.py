@@ -133,7 +133,8 @@ def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, B
     for name, holder in buffers.items():
         _same_users(findings, holder, "producers", "write", holder.producers, producers[name], place)
         _same_users(findings, holder, "consumers", "read", holder.consumers, consumers[name], place)
-        _lifetime(findings, holder, place)
+        users = (producers[name], consumers[name])  # in the order of the tasks
+        _lifetime(findings, holder, [place[user] for names in users for user in names[:1] + names[-1:]], len(tasks))
 
 
 @PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
@@ -152,10 +153,9 @@ def _same_users(
 
 
 @PLAN.rule("R3", "the lifetime of a buffer covers its uses")
-def _lifetime(findings: Findings, holder: Buffer, place: Mapping[str, int]) -> None:
-    """A buffer lives from the first task that uses it to the last, or longer."""
-    name, live, tasks = holder.symbol, holder.live, len(place)
-    used = [place[user] for field in (holder.producers, holder.consumers) for user in field[:1] + field[-1:]]  # in the order of the tasks
+def _lifetime(findings: Findings, holder: Buffer, used: Sequence[int], tasks: int) -> None:
+    """A buffer lives from the first task that uses it to the last, or longer; the first and last are among the places `used`."""
+    name, live = holder.symbol, holder.live
     if len(live) != 2 or live[0] > live[1] or live[1] >= max(tasks, 1):
         findings.refuse("R3", holder, f"'live' of @{name} must be [first, last] with first <= last < {tasks}")
     elif used and not (live[0] <= min(used) and max(used) <= live[1]):

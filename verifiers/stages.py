@@ -11,7 +11,7 @@ from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import arguments_of, callees, calls, name_of, networks, times_of
 from bpir.dialects.stages import Run
-from bpir.ir.attributes import Attribute
+from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expression import ONE, Expr, ceildiv, constant, minimum, total
@@ -186,16 +186,7 @@ class StageCheck:
         block = blocks.get(callees(layer)[0]) if layer is not None else None
         if block is None or layer is None:
             return  # refused elsewhere
-        if border.source != name_of(network) or border.mesh != block.mesh or border.strategy != block.strategy:
-            self.findings.refuse(
-                "R5", border, f"the border is not of the network @{name_of(network)} on the mesh and under the strategy of its blocks"
-            )
-        taken = {*(block.symbol for block in self.target.blocks), name_of(network)}
-        name = "border"
-        while name in taken:
-            name += ".between"
-        if border.symbol != name:
-            self.findings.refuse("R5", border, f"the border is called @{border.symbol}, expected @{name}")
+        self._border_of(border, network, block)
         stream = arguments_of(block.operation)[: len(layer.operands)]
         mesh = self.target.mesh_of(block)
         bytes = total(t.local(mesh.axes).bytes for t in stream if isinstance(t, TensorType)) if mesh is not None else ONE
@@ -207,18 +198,35 @@ class StageCheck:
         arguments = list(border.arguments)
         for task in transfers:
             given, arguments = arguments[: len(stream)], arguments[len(stream) :]
-            if task.operation.operands != given or types_of(given) != stream:
-                self.findings.refuse("R5", task, f"'{task.label}' does not send the residual stream, {', '.join(t.text for t in stream)}")
-            if task.axis != "pipeline":
-                self.findings.refuse("R5", task, f"'{task.label}' goes along the axis '{task.axis}', and stages are along 'pipeline'")
-            if task.label != f"transfer.{task.phase}":
-                self.findings.refuse("R5", task, f"the transfer is called '{task.label}', expected 'transfer.{task.phase}'")
-            if task.source != border.source:
-                self.findings.refuse("R5", task, f"'{task.label}' comes from '{task.source}', expected '{border.source}'")
+            self._transfer(task, given, stream, border)
             self.findings.components("R5", task, "work", f"of '{task.label}'", task.work, transfer_work(bytes))
         sent: list[Value] = [value for task in transfers for value in task.operation.results]
         if arguments or border.returned != sent:
             self.findings.refuse("R5", border, "the border does not return what it has sent, and nothing else")
+
+    def _border_of(self, border: Block, network: Operation, block: Block) -> None:
+        """The border is of the network, on the mesh and under the strategy of a block, and has the name `border`, or what is free."""
+        if border.source != name_of(network) or border.mesh != block.mesh or border.strategy != block.strategy:
+            self.findings.refuse(
+                "R5", border, f"the border is not of the network @{name_of(network)} on the mesh and under the strategy of its blocks"
+            )
+        taken = {*(block.symbol for block in self.target.blocks), name_of(network)}
+        name = "border"
+        while name in taken:
+            name += ".between"
+        if border.symbol != name:
+            self.findings.refuse("R5", border, f"the border is called @{border.symbol}, expected @{name}")
+
+    def _transfer(self, task: Transfer, given: list[Value], stream: tuple[Type, ...], border: Block) -> None:
+        """A transfer sends the residual stream along the stages; its name and its source are those of the border."""
+        if task.operation.operands != given or types_of(given) != stream:
+            self.findings.refuse("R5", task, f"'{task.label}' does not send the residual stream, {', '.join(t.text for t in stream)}")
+        if task.axis != "pipeline":
+            self.findings.refuse("R5", task, f"'{task.label}' goes along the axis '{task.axis}', and stages are along 'pipeline'")
+        if task.label != f"transfer.{task.phase}":
+            self.findings.refuse("R5", task, f"the transfer is called '{task.label}', expected 'transfer.{task.phase}'")
+        if task.source != border.source:
+            self.findings.refuse("R5", task, f"'{task.label}' comes from '{task.source}', expected '{border.source}'")
 
 
 def _phases(block: Block, training: bool) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.tools.picture.graph import Frame, Node, graph_of
+from bpir.tools.picture.graph import Frame, Graph, Node, graph_of
 from bpir.tools.picture.style import COLORS, NO_PHASE
 
 SHAPES = {
@@ -30,37 +30,49 @@ def render_dot(module: Operation, numbers: Mapping[str, Expr] | None = None) -> 
         DiagnosticError: the module has no tasks: it is not of level dist, plan or concrete.
     """
     graph = graph_of(module, numbers)
-    nodes, frames, queues = graph.nodes, graph.frames, graph.queues
-    places = {node.name: f"t{index}" for index, node in enumerate(nodes)}
+    places = {node.name: f"t{index}" for index, node in enumerate(graph.nodes)}
+    clusters, drawn = _clusters(graph, places)
     lines = [
         f"digraph {_quoted(graph.title or 'module')} {{",
         '  graph [rankdir=TB, newrank=true, nodesep=0.25, ranksep=0.3, fontname="Helvetica", splines=true];',
         '  node [fontname="Helvetica", fontsize=11, margin="0.12,0.05"];',
         '  edge [arrowsize=0.7, color="#333333"];',
-        *(["  compound=true;"] if frames else []),
+        *(["  compound=true;"] if graph.frames else []),
+        *clusters,
+        *(f"  {_drawn(node, places)}" for node in graph.nodes if node.name not in drawn),
+        *_arrows(graph, places),
+        *_between(graph.frames, clusters=not graph.queues),
     ]
+    return "\n".join([*lines, *_legend(graph.nodes), "}"]) + "\n"
+
+
+def _clusters(graph: Graph, places: Mapping[str, str]) -> tuple[list[str], set[str]]:
+    """The queues, or else the frames, each with its tasks; and the names of the tasks that are in one."""
+    lines: list[str] = []
     drawn: set[str] = set()
-    for index, (queue, issued) in enumerate(queues.items()):
-        lines += [f"  subgraph cluster_q{index} {{", f"    label={_quoted(queue)}; color=grey60; style=dashed;"]
-        lines += [f"    {_drawn(node, places)}" for node in nodes if node.name in issued]
-        lines += ["  }"]
+    for index, (queue, issued) in enumerate(graph.queues.items()):
+        own = [node for node in graph.nodes if node.name in issued]
+        lines += _cluster(f"q{index}", f"label={_quoted(queue)}; color=grey60; style=dashed;", own, places)
         drawn.update(issued)
-    if not queues:
-        for index, frame in enumerate(frames):
-            lines += [f"  subgraph cluster_s{index} {{", f"    label={_quoted(frame.label)}; color=grey40; style=rounded;"]
-            lines += [f"    {_drawn(nodes[place], places)}" for place in frame.nodes if nodes[place].name not in drawn]
-            lines += ["  }"]
-            drawn.update(nodes[place].name for place in frame.nodes)
-    lines += [f"  {_drawn(node, places)}" for node in nodes if node.name not in drawn]
-    for node in nodes:
-        lines += [f"  {places[name]} -> {places[node.name]};" for name in node.after if name in places]
-    needed = {(name, node.name) for node in nodes for name in node.after}
-    for issued in queues.values():
-        for pair in pairwise(issued):
-            if pair not in needed:
-                lines.append(f"  {places[pair[0]]} -> {places[pair[1]]} [style=dotted, color=grey60, arrowhead=open];")
-    lines += _between(frames, clusters=not queues)
-    return "\n".join([*lines, *_legend(nodes), "}"]) + "\n"
+    for index, frame in enumerate(() if graph.queues else graph.frames):
+        own = [graph.nodes[place] for place in frame.nodes if graph.nodes[place].name not in drawn]
+        lines += _cluster(f"s{index}", f"label={_quoted(frame.label)}; color=grey40; style=rounded;", own, places)
+        drawn.update(node.name for node in own)
+    return lines, drawn
+
+
+def _cluster(name: str, says: str, nodes: Iterable[Node], places: Mapping[str, str]) -> list[str]:
+    return [f"  subgraph cluster_{name} {{", f"    {says}", *(f"    {_drawn(node, places)}" for node in nodes), "  }"]
+
+
+def _arrows(graph: Graph, places: Mapping[str, str]) -> Iterator[str]:
+    """What each task is after, and the issue order of the queues where that says nothing of it."""
+    for node in graph.nodes:
+        yield from (f"  {places[name]} -> {places[node.name]};" for name in node.after if name in places)
+    needed = {(name, node.name) for node in graph.nodes for name in node.after}
+    for one, two in (pair for issued in graph.queues.values() for pair in pairwise(issued)):
+        if (one, two) not in needed:
+            yield f"  {places[one]} -> {places[two]} [style=dotted, color=grey60, arrowhead=open];"
 
 
 def _between(frames: Sequence[Frame], *, clusters: bool) -> Iterator[str]:

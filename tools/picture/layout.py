@@ -7,7 +7,7 @@ arrow to the side. Of a module that is bound to queues each queue is a column, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -101,40 +101,60 @@ class _Group:
     places: tuple[int, ...]
 
 
+@attrs.frozen
+class _Table:
+    """The tasks of a group as boxes, under the names of their phases; and where it ends."""
+
+    boxes: Mapping[int, Box]
+    headings: Sequence[Heading]
+    right: float
+    bottom: float
+
+
 def _blocks(graph: Graph) -> Picture:
     boxes: dict[int, Box] = {}
     headings: list[Heading] = []
     panels: list[Panel] = []
     groups = _groups(graph)
     framed = len(groups) > 1 or bool(graph.frames)
-    inset = PADDING if framed else 0
     y, right = float(MARGIN), 0.0
     for group in groups:
-        top = y
-        y += HEADING if framed else 0
-        nodes = [graph.nodes[place] for place in group.places]
-        columns = [phase for phase in (*COLORS, "") if any(node.phase == phase for node in nodes)]
-        columns += sorted({node.phase for node in nodes}.difference(columns))
-        rows = {layer: row for row, layer in enumerate(_rows(nodes))}
-        shown = {node.name: _shown(node, group.label) for node in nodes}
-        lefts, end = _columns([[shown[n.name] for n in nodes if n.phase == phase] for phase in columns], columns, MARGIN + inset)
-        headings += [Heading(phase, phase, left + width / 2, y + 16) for phase, (left, width) in zip(columns, lefts, strict=True) if phase]
-        y += HEADING if any(columns) else 4
-        for place, node in zip(group.places, nodes, strict=True):
-            column, row = columns.index(node.phase), rows[node.layer]
-            left, width = lefts[column]
-            boxes[place] = Box(node, *shown[node.name], row, column, left, y + row * (HEIGHT + ROW_GAP), width)
-        y += len(rows) * (HEIGHT + ROW_GAP) - ROW_GAP + inset
-        right = max(right, end + inset)
+        table = _table(graph, group, y + (HEADING if framed else 0), PADDING if framed else 0)
+        boxes.update(table.boxes)
+        headings += table.headings
+        right = max(right, table.right)
         if framed:
-            end = max(end + inset, MARGIN + inset + text_width(group.label, HEAD_SIZE) + PADDING)
+            end = max(table.right, MARGIN + PADDING + text_width(group.label, HEAD_SIZE) + PADDING)
             right = max(right, end)
-            panels.append(Panel(group.label, MARGIN, top, end - MARGIN, y - top))
-        y += FRAME_GAP
+            panels.append(Panel(group.label, MARGIN, y, end - MARGIN, table.bottom - y))
+        y = table.bottom + FRAME_GAP
     placed = [boxes[place] for place in range(len(graph.nodes))]
     arrows = [*_needed(graph), *_between(graph, groups)]
     width = max((panel.x + panel.width for panel in panels), default=right) + MARGIN
     return Picture(graph.title, max(width, right + MARGIN), y - FRAME_GAP + MARGIN, placed, arrows, headings, panels, ())
+
+
+def _table(graph: Graph, group: _Group, y: float, inset: float) -> _Table:
+    """A column for each phase, a row for each layer; `inset` is kept free at the sides and below."""
+    nodes = [graph.nodes[place] for place in group.places]
+    columns = _phases(nodes)
+    rows = {layer: row for row, layer in enumerate(_rows(nodes))}
+    shown = {node.name: _shown(node, group.label) for node in nodes}
+    lefts, end = _columns([[shown[n.name] for n in nodes if n.phase == phase] for phase in columns], columns, MARGIN + inset)
+    headings = [Heading(phase, phase, left + width / 2, y + 16) for phase, (left, width) in zip(columns, lefts, strict=True) if phase]
+    y += HEADING if any(columns) else 4
+    boxes = {}
+    for place, node in zip(group.places, nodes, strict=True):
+        column, row = columns.index(node.phase), rows[node.layer]
+        left, width = lefts[column]
+        boxes[place] = Box(node, *shown[node.name], row, column, left, y + row * (HEIGHT + ROW_GAP), width)
+    return _Table(boxes, headings, end + inset, y + len(rows) * (HEIGHT + ROW_GAP) - ROW_GAP + inset)
+
+
+def _phases(nodes: Sequence[Node]) -> list[str]:
+    """The phases of the tasks, those that have a colour first."""
+    known = [phase for phase in (*COLORS, "") if any(node.phase == phase for node in nodes)]
+    return known + sorted({node.phase for node in nodes}.difference(known))
 
 
 def _shown(node: Node, frame: str) -> tuple[str, str]:
@@ -158,14 +178,8 @@ def _columns(cells: Sequence[Sequence[tuple[str, str]]], heads: Sequence[str], l
 
 def _rows(nodes: Sequence[Node]) -> list[str]:
     """The layers from the first to the last: as forward goes, and against backward; in the order of the text where that leaves it free."""
-    known = {node.name: node for node in nodes}
     layers = list(dict.fromkeys(node.layer for node in nodes))
-    below: dict[str, set[str]] = {layer: set() for layer in layers}
-    for node in nodes:
-        for other in (known[name] for name in node.after if name in known and known[name].phase == node.phase):
-            if node.layer != other.layer:
-                upper, lower = (node, other) if node.phase in _BACKWARD else (other, node)
-                below[upper.layer].add(lower.layer)
+    below = _below(nodes)
     place = {layer: index for index, layer in enumerate(layers)}
     above = Counter(name for names in below.values() for name in names)
     free = [place[layer] for layer in layers if not above[layer]]
@@ -178,6 +192,18 @@ def _rows(nodes: Sequence[Node]) -> list[str]:
             if not above[next_one]:
                 heappush(free, place[next_one])
     return [*found, *(layer for layer in layers if layer not in found)]
+
+
+def _below(nodes: Sequence[Node]) -> dict[str, set[str]]:
+    """The layers that each one comes before: in forward those that need it, in backward those that it needs."""
+    known = {node.name: node for node in nodes}
+    below: dict[str, set[str]] = {node.layer: set() for node in nodes}
+    for node in nodes:
+        for other in (known[name] for name in node.after if name in known and known[name].phase == node.phase):
+            if node.layer != other.layer:
+                upper, lower = (node, other) if node.phase in _BACKWARD else (other, node)
+                below[upper.layer].add(lower.layer)
+    return below
 
 
 def _groups(graph: Graph) -> list[_Group]:
@@ -227,15 +253,11 @@ def _between(graph: Graph, groups: Sequence[_Group]) -> list[Arrow]:
 
 
 def _queues(graph: Graph) -> Picture:
-    numbers = {node.name: place for place, node in enumerate(graph.nodes)}
     names = list(graph.queues)
     column = {name: index for index, issued in enumerate(graph.queues.values()) for name in issued}
-    row: dict[str, int] = {}
-    last = dict.fromkeys(range(len(names) + 1), -1)
     for node in graph.nodes:
-        own = column.setdefault(node.name, len(names))
-        row[node.name] = 1 + max([last[own], *(row[name] for name in node.after if name in row)])
-        last[own] = row[node.name]
+        column.setdefault(node.name, len(names))
+    row = _queue_rows(graph, column)
     heads = [*names, *([""] if len(names) in column.values() else [])]
     shown = {node.name: (node.layer, f"{node.what} {node.phase}".rstrip()) for node in graph.nodes}
     cells = [[shown[node.name] for node in graph.nodes if column[node.name] == index] for index in range(len(heads))]
@@ -248,11 +270,25 @@ def _queues(graph: Graph) -> Picture:
             Box(node, *shown[node.name], row[node.name], column[node.name], left, top + row[node.name] * (HEIGHT + ROW_GAP), width)
         )
     headings = [Heading(head, "", left + width / 2, MARGIN + 16) for head, (left, width) in zip(heads, lefts, strict=True) if head]
-    arrows = list(_needed(graph))
-    needed = {(arrow.source, arrow.target) for arrow in arrows}
-    pairs = [(numbers[one], numbers[two]) for issued in graph.queues.values() for one, two in pairwise(issued)]
-    arrows += [Arrow(*pair, "issue") for pair in pairs if pair not in needed]
-    arrows += _between(graph, [_Group(frame.label, tuple(frame.nodes)) for frame in graph.frames])
+    arrows = [*_needed(graph), *_issued(graph), *_between(graph, [_Group(frame.label, tuple(frame.nodes)) for frame in graph.frames])]
     bottom = max((box.y for box in boxes), default=top) + HEIGHT
     phases = [phase for phase in COLORS if any(node.phase == phase for node in graph.nodes)]
     return Picture(graph.title, right + MARGIN, bottom + MARGIN, boxes, arrows, headings, (), phases)
+
+
+def _queue_rows(graph: Graph, column: Mapping[str, int]) -> dict[str, int]:
+    """The row of each task: below those of its column that are before it, and those that it is after."""
+    row: dict[str, int] = {}
+    last: dict[int, int] = {}
+    for node in graph.nodes:
+        own = column[node.name]
+        row[node.name] = last[own] = 1 + max([last.get(own, -1), *(row[name] for name in node.after if name in row)])
+    return row
+
+
+def _issued(graph: Graph) -> list[Arrow]:
+    """The issue order of the queues, where no task needs the one before it."""
+    numbers = {node.name: place for place, node in enumerate(graph.nodes)}
+    needed = {(arrow.source, arrow.target) for arrow in _needed(graph)}
+    pairs = [(numbers[one], numbers[two]) for issued in graph.queues.values() for one, two in pairwise(issued)]
+    return [Arrow(*pair, "issue") for pair in pairs if pair not in needed]
