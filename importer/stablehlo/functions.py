@@ -90,8 +90,11 @@ def _pointwise(node: Node, other: Node, part: Part) -> Found | None:
         values.append(run.at(node, index))
         if run.touched != {(other, index)}:
             return None
-    if not all(map(math.isfinite, values)):
-        return None
+    return _named(values, other) if all(map(math.isfinite, values)) else None
+
+
+def _named(values: Sequence[float], other: Node) -> Found | None:
+    """The function that has the values at the points: the nearest activation, a factor, or a softcap."""
     best, distance = "", _ROUGH
     for name, function in ACTIVATIONS.items():
         apart = max(abs(value - function(x)) / (1 + abs(x)) for x, value in zip(_POINTS, values, strict=True))
@@ -129,13 +132,16 @@ def _row(node: Node, other: Node, part: Part) -> Found | None:
         values.append(run.at(node, (*front, last)))
         if {index[:-1] for _, index in run.touched} != {tuple(front)} or len(run.touched) != size:
             return None
-    if not all(map(math.isfinite, values)):
-        return None
+    return _named_of_rows(values, rows, last, other) if all(map(math.isfinite, values)) else None
+
+
+def _named_of_rows(values: Sequence[float], rows: Sequence[Sequence[float]], last: int, other: Node) -> Found | None:
+    """The function of a row that has the values at its place `last`: softmax, or a norm."""
     exponentials = [math.exp(row[last]) / sum(map(math.exp, row)) for row in rows]
     if all(abs(a - b) < TOLERANCE for a, b in zip(values, exponentials, strict=True)):
         return Found("softmax", other)
     return _norm(other, values, [_normal(row, last) for row in rows], "layer_norm") or _norm(
-        other, values, [row[last] / math.sqrt(sum(x * x for x in row) / size) for row in rows], "rms_norm"
+        other, values, [row[last] / math.sqrt(sum(x * x for x in row) / len(row)) for row in rows], "rms_norm"
     )
 
 
@@ -177,26 +183,51 @@ def _rope(node: Node, other: Node, part: Part) -> Found | None:
     size = node.shape[-1] if len(node.shape) > 2 else 0
     if not 1 < size <= _MOST_TURNED or "concatenate" not in part.kinds:
         return None
-    front = [max(0, extent - 1) for extent in node.shape[:-1]]  # the last token is turned
+    front = tuple(max(0, extent - 1) for extent in node.shape[:-1])  # the last token is turned
     partners, turns = [], []
     for place in range(size):
-        index = (*front, place)
-        zero = Evaluation({other: lambda _: 0.0})
-        if zero.at(node, index):
+        turn = _turn(node, other, front, place)
+        if turn is None:
             return None
-        used = sorted(i[-1] for _, i in zero.touched if list(i[:-1]) == front)
-        if len(used) != len(zero.touched) or place not in used or len(used) > 2:
-            return None
-        pair = [Evaluation({other: lambda i, at=at: float(i[-1] == at)}).at(node, index) for at in used]  # type: ignore[misc]
-        own = pair[used.index(place)]
-        partners.append(used[1 - used.index(place)] if len(used) == 2 else place)
-        turns.append((own, pair[1 - used.index(place)] if len(used) == 2 else 0.0))
+        partner, *factors = turn
+        partners.append(partner)
+        turns.append((factors[0], factors[1]))
     turned = [place for place in range(size) if partners[place] != place]
-    if not turned or turned != list(range(len(turned))) or any(partners[partners[p]] != p for p in turned):
-        return None
     alike = _is_turn if not part.weights else _is_turn_by_tables
-    good = all(alike(turns[p], turns[partners[p]]) for p in turned) and all(turns[p] == (1.0, 0.0) for p in range(len(turned), size))
-    return Found("rope", other, float(len(turned))) if good else None
+    return Found("rope", other, float(len(turned))) if _are_pairs(partners, turned) and _are_turns(turns, partners, alike) else None
+
+
+def _are_pairs(partners: Sequence[int], turned: Sequence[int]) -> bool:
+    """Whether the first places are turned, two with each other."""
+    return bool(turned) and list(turned) == list(range(len(turned))) and all(partners[partners[p]] == p for p in turned)
+
+
+_Turn = tuple[float, float]
+
+
+def _are_turns(turns: Sequence[_Turn], partners: Sequence[int], alike: Callable[[_Turn, _Turn], bool]) -> bool:
+    """Whether each place is turned with its partner, or copied if it has none."""
+    return all(
+        turn == (1.0, 0.0) if partner == place else alike(turn, turns[partner])
+        for place, (turn, partner) in enumerate(zip(turns, partners, strict=True))
+    )
+
+
+def _turn(node: Node, other: Node, front: Index, place: int) -> tuple[int, float, float] | None:
+    """Of the value at a place the other place that it reads (its own, if it reads none), and the factors of both.
+
+    None if it is no sum of multiples of its own place and at most one other.
+    """
+    index = (*front, place)
+    zero = Evaluation({other: lambda _: 0.0})
+    if zero.at(node, index):
+        return None
+    used = sorted(i[-1] for _, i in zero.touched if i[:-1] == front)
+    if len(used) != len(zero.touched) or place not in used or len(used) > 2:
+        return None
+    pair = [Evaluation({other: lambda i, at=at: float(i[-1] == at)}).at(node, index) for at in used]  # type: ignore[misc]
+    own = used.index(place)
+    return (used[1 - own], pair[own], pair[1 - own]) if len(used) == 2 else (place, pair[own], 0.0)
 
 
 def _is_turn(one: tuple[float, float], two: tuple[float, float]) -> bool:

@@ -110,6 +110,10 @@ class Lowering:
         found = self._recognised(node)
         if found is not None:
             return self._function(node, found)
+        return self._sum_or_product(node)
+
+    def _sum_or_product(self, node: Node) -> Seen:
+        """Arithmetic that is no function: a sum or product of two values, a bias, or what changes nothing but a number."""
         moving = [operand for operand in node.operands if operand in self.moving]
         if node.kind in ("add", "multiply") and len(moving) == 2:
             return self._both(node)
@@ -240,18 +244,8 @@ class Lowering:
         operand = self.need(whole)
         cut = [d for d, (size, all_) in enumerate(zip(node.shape, whole.shape, strict=True)) if size < all_]
         step = operand.value.by
-        pieces = sorted((user for user in self.users[whole] if user.kind == "slice"), key=lambda user: user.says["start"])
-        ends = [(piece.says["start"][cut[0]], piece.says["limit"][cut[0]]) for piece in pieces] if len(cut) == 1 else []
-        starts, stops = [start for start, _ in ends], [stop for _, stop in ends]
-        whole_cut = ends and starts == [0, *stops[:-1]] and stops[-1] == whole.shape[cut[0]] and len(pieces) == len(self.users[whole])
-        features = resolved(operand.value.axes[2:])
-        if (
-            step is None
-            or step.kind != "linear"
-            or not whole_cut
-            or resolved(operand.dims[cut[0]])[:1] != features[:1]
-            or len(step.results) > 1
-        ):
+        pieces = self._pieces(whole, cut[0]) if len(cut) == 1 else []
+        if step is None or step.kind != "linear" or len(step.results) > 1 or not pieces or not _is_first(operand, cut[0]):
             raise refused(
                 node, "a slice is known only where slices cut all first features of one matrix product, as of Q, K and V together"
             )
@@ -259,6 +253,13 @@ class Lowering:
         for piece in pieces:
             self.seen[piece] = self._piece(step, operand, piece.shape, cut[0])
         return self.seen[node]
+
+    def _pieces(self, whole: Node, cut: int) -> list[Node]:
+        """The slices of a node along a dimension, in order; none if they are not all that reads it, or leave something out."""
+        pieces = sorted((user for user in self.users[whole] if user.kind == "slice"), key=lambda user: user.says["start"])
+        starts, stops = ([piece.says[end][cut] for piece in pieces] for end in ("start", "limit"))
+        complete = pieces and starts == [0, *stops[:-1]] and stops[-1] == whole.shape[cut]
+        return pieces if complete and len(pieces) == len(self.users[whole]) else []
 
     @staticmethod
     def _piece(step: Step, operand: Seen, shape: Index, cut: int) -> Seen:
@@ -297,6 +298,11 @@ class Lowering:
         step.results = [Made([*operand.value.axes[:2], *produced], step)]
         made = [(axis,) if axis.size > 1 else () for axis in produced]
         return Seen(step.result, [*kept, *made] if side == 0 else [*made, *kept])
+
+
+def _is_first(operand: Seen, cut: int) -> bool:
+    """Whether a dimension begins with the first features of the value."""
+    return resolved(operand.dims[cut])[:1] == resolved(operand.value.axes[2:])[:1]
 
 
 def _depends(node: Node, dimension: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from bpir.importer.stablehlo.axes import Axis, resolved
 from bpir.importer.stablehlo.block import Made, Step
@@ -24,19 +24,17 @@ class Layers:
         for step in steps:
             if step.kind == "attention":
                 self._attention(step)
-        for step in steps:
-            if not step.layer and step.kind in ACTIVATIONS:
-                self._activation(step)
-        for step in steps:
-            if not step.layer and step.kind == "linear":
-                self._linear(step)
-        for step in steps:
-            if not step.layer and step.kind in _NORMS:
-                self._norm(step)
-        for step in steps:
-            if not step.layer:
-                self._rest(step)
+        self._each(ACTIVATIONS, self._activation)
+        self._each(("linear",), self._linear)
+        self._each(_NORMS, self._norm)
+        self._each(None, self._rest)
         self._distinct()
+
+    def _each(self, kinds: Container[str] | None, name: Callable[[Step], None]) -> None:
+        """Name the steps of some kinds, or of all, that have no name."""
+        for step in self.steps:
+            if not step.layer and (kinds is None or step.kind in kinds):
+                name(step)
 
     def _attention(self, step: Step) -> None:
         step.layer = "attention.core"
@@ -64,13 +62,17 @@ class Layers:
             several = len(made.results) > 1
             made.layer = "mlp.gate_up" if several else "mlp.gate" if gated else "mlp.expand"
         if gated is not None:
-            gated.layer = gated.layer or "mlp.multiply"
-            other = next((value.by for value in gated.operands if value is not step.result), None)
-            if other is not None and other.kind == "linear":
-                other.layer = other.layer or "mlp.up"
+            self._gated(gated, step)
         for user in self.users.get((gated or step).result, ()):
             if user.kind == "linear":
                 user.layer = user.layer or "mlp.contract"
+
+    def _gated(self, product: Step, activation: Step) -> None:
+        """Name the product with an activation, and the linear that makes its other operand."""
+        product.layer = product.layer or "mlp.multiply"
+        other = next((value.by for value in product.operands if value is not activation.result), None)
+        if other is not None and other.kind == "linear":
+            other.layer = other.layer or "mlp.up"
 
     def _linear(self, step: Step) -> None:
         step.layer = "linear"

@@ -118,6 +118,15 @@ class Part:
 
 def part_between(node: Node, other: Node, moving: set[Node]) -> Part:
     """The part of a graph that makes a node from another one."""
+    seen, still = _walked(node, other, moving)
+    leaves = {operand: [n for n in reachable([operand]) if not n.operands] for operand in still}
+    uniform = all(n.kind == "argument" or (n.kind == "constant" and len(n.says["values"]) == 1) for found in leaves.values() for n in found)
+    weights = tuple(operand for operand, found in leaves.items() if any(n.kind == "argument" for n in found))
+    return Part(frozenset(n.kind for n in seen), uniform, weights)
+
+
+def _walked(node: Node, other: Node, moving: set[Node]) -> tuple[list[Node], list[Node]]:
+    """The nodes that move between a node and another one, and those that they read and that do not, each once."""
     seen: dict[Node, None] = {}
     still: dict[Node, None] = {}
     stack = [node]
@@ -131,10 +140,7 @@ def part_between(node: Node, other: Node, moving: set[Node]) -> Part:
                 stack.append(operand)
             else:
                 still[operand] = None
-    leaves = {operand: [n for n in reachable([operand]) if not n.operands] for operand in still}
-    uniform = all(n.kind == "argument" or (n.kind == "constant" and len(n.says["values"]) == 1) for found in leaves.values() for n in found)
-    weights = tuple(operand for operand, found in leaves.items() if any(n.kind == "argument" for n in found))
-    return Part(frozenset(n.kind for n in seen), uniform, weights)
+    return list(seen), list(still)
 
 
 def leaf(node: Node, moving: set[Node]) -> Node | None:

@@ -62,15 +62,20 @@ class _Writer:
             text += " bias" if step.bias else ""
             shapes = (self._features(value, step.features[i]) for i, value in enumerate(step.results))
             return f"{text} : {', '.join(shapes)}"
+        return text + self._attributes(step)
+
+    def _attributes(self, step: Step) -> str:
+        """What an operation says behind its operands."""
         if step.over is not None and step.kind in ("layer_norm", "rms_norm"):
-            text += f" over {self.symbols.text([step.over])}"
+            return f" over {self.symbols.text([step.over])}"
         if step.kind == "rope" and step.turned != resolved(step.operands[0].axes)[-1].size:
-            text += f" dims {step.turned}"
-        if step.kind == "attention":
-            text += f" window {step.window}" if step.window else ""
-            text += " softcap" if step.softcap else ""
-            text += "  // causal: all scores are computed" if step.masked and not step.window else ""
-        return text
+            return f" dims {step.turned}"
+        if step.kind != "attention":
+            return ""
+        window = f" window {step.window}" if step.window else ""
+        softcap = " softcap" if step.softcap else ""
+        causal = "  // causal: all scores are computed" if step.masked and not step.window else ""
+        return f"{window}{softcap}{causal}"
 
     def _features(self, value: Made, features: Sequence[object]) -> str:
         axes = self.symbols.text(value.axes[2:])
