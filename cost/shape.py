@@ -56,9 +56,8 @@ def shape_of(plan: PortablePlanIR, report: Report, numbers: Mapping[str, int]) -
         DiagnosticError: a number of it is a symbol.
     """
     values = {name: constant(value) for name, value in {**plan.symbols.bindings, **numbers}.items()}
-    mesh = plan.meshes[0] if plan.meshes else None
-    fields = next((s.fields for s in plan.strategies if mesh is not None and s.symbol == mesh.strategy), {})
-    ranks = {name: _whole(size.substitute(values)) for name, size in mesh.axes.items()} if mesh is not None else {}
+    fields, axes = _placed(plan)
+    ranks = {name: _whole(size.substitute(values)) for name, size in axes.items()}
 
     def field(name: str) -> int:
         return _whole((as_expr(fields.get(name)) or ONE).substitute(values))
@@ -69,12 +68,25 @@ def shape_of(plan: PortablePlanIR, report: Report, numbers: Mapping[str, int]) -
     borders = {section.name for section in sections if all(report.tasks[place].moves == "transfer" for place in section.tasks)}
     counts = {section.name: number(section.times) for section in sections if section.name not in borders}
     blocks = int(counts[sections[0].name]) if len(set(counts.values())) == 1 else 0
-    devices = _devices(plan, values, _directions(report, sections, borders)) or (Device(counts),)
     if calculon:  # what goes between its stages is a message of the job
-        devices = (Device({name: Fraction(-(-count // stages)) for name, count in counts.items()}),) * stages
-    job = report.job
-    messages = {name: number(value) for name, value in job.messages.items()} if job is not None else {}
+        devices: tuple[Device, ...] = (_even(counts, stages),) * stages
+    else:
+        devices = _devices(plan, values, _directions(report, sections, borders)) or (Device(counts),)
+    messages = {name: number(value) for name, value in report.job.messages.items()} if report.job is not None else {}
     return Shape(devices, sections, blocks, stages, field("interleaving"), field("microbatches"), calculon, fields, ranks, messages)
+
+
+def _placed(plan: PortablePlanIR) -> tuple[Mapping[str, Attribute], Mapping[str, Expr]]:
+    """The fields of the strategy of a plan's mesh, and the axes of the mesh."""
+    mesh = plan.meshes[0] if plan.meshes else None
+    if mesh is None:
+        return {}, {}
+    return next((s.fields for s in plan.strategies if s.symbol == mesh.strategy), {}), mesh.axes
+
+
+def _even(counts: Mapping[str, Fraction], stages: int) -> Device:
+    """The device of the fullest stage, where the runs of each section are dealt to the stages."""
+    return Device({name: Fraction(-(-count // stages)) for name, count in counts.items()})
 
 
 def _directions(report: Report, sections: Sequence[SectionRow], borders: Set[str]) -> dict[str, bool]:

@@ -65,8 +65,7 @@ class Costs:
         Raises:
             DiagnosticError: a figure is missing, in the file of the system or in the plan.
         """
-        ops, traffic = number(task.work.ops, task), number(task.work.read + task.work.write, task)
-        message, kind = number(task.work.msg, task), task.collective or (P2P if task.moves == "transfer" else "")
+        ops, traffic, message, kind = self._run(task)
         ranks = self.ranks.get(axis, 1) if kind else 1
         key = (task.operation, ops, traffic, message, ranks)
         if key in self.system.measured:
@@ -79,13 +78,18 @@ class Costs:
         computing = self.system.engine(engine).seconds(ops) if ops else NONE
         moving = self.system.memory.seconds(traffic) if traffic else NONE
         own = computing.or_longer(moving) if self.system.overlap == "roofline" else computing + moving
-        found = proof
         if ops:
             rate = self.system.engine(engine)
-            found = (rate.evidence, rate.efficiency.evidence, *found)
+            proof = (rate.evidence, rate.efficiency.evidence, *proof)
         if traffic:
-            found = (*found, self.system.memory.evidence, self.system.memory.efficiency.evidence)
-        return self._cost(task, own, computing, moving, network, engine if ops else "", axis, found)
+            proof = (*proof, self.system.memory.evidence, self.system.memory.efficiency.evidence)
+        return self._cost(task, own, computing, moving, network, engine if ops else "", axis, proof)
+
+    @staticmethod
+    def _run(task: TaskRow) -> tuple[Fraction, Fraction, Fraction, str]:
+        """The operations, the bytes of memory, the bytes of the message, and its kind, of one run of a task."""
+        ops, traffic = number(task.work.ops, task), number(task.work.read + task.work.write, task)
+        return ops, traffic, number(task.work.msg, task), task.collective or (P2P if task.moves == "transfer" else "")
 
     def message(self, kind: str, message: Fraction, axis: str) -> tuple[Seconds, tuple[Evidence, ...]]:
         """How long a message takes on the network of its mesh axis, and the figures that say so."""

@@ -56,11 +56,22 @@ def _events(found: Estimate) -> Iterator[_Event]:
     if found.job is None:
         yield from (event for place in range(len(found.tasks)) for event in _task(found, place, 1.0))
         return
-    forward = [p for p, cost in enumerate(found.tasks) if cost.task.phase in _FORWARD]
     once = [p for p, cost in enumerate(found.tasks) if cost.task.phase in _ONCE]
-    backward = [p for p in range(len(found.tasks)) if p not in set(forward) | set(once)]
+    yield from _microbatches(found, found.job.border.times(float(found.shape.microbatches * found.shape.chunks)).value)
+    sent = sum(cost.seconds.value * float(found.runs(p)) for p, cost in enumerate(found.tasks) if _is_data(cost))
+    rest = found.seconds["data_parallel"].value - (0.0 if found.shape.calculon else sent)
+    if rest > 1e-12:
+        yield _Event("gradients of replicas", "data", rest, {})
+    for place in once:
+        yield from _task(found, place, 1.0)
+
+
+def _microbatches(found: Estimate, border: float) -> Iterator[_Event]:
+    """Forward and backward of the microbatches that are drawn, the bubble, and the seconds at the borders of stages."""
+    forward = [p for p, cost in enumerate(found.tasks) if cost.task.phase in _FORWARD]
+    backward = [p for p, cost in enumerate(found.tasks) if cost.task.phase not in (*_FORWARD, *_ONCE)]
     drawn, share = _drawn(found)
-    sends = found.job.border.times(float(found.shape.microbatches * found.shape.chunks)).value / drawn
+    sends = border / drawn
     warm = min(drawn, found.shape.stages)
     order = ["forward"] * warm + ["backward", "forward"] * (drawn - warm) + ["backward"] * warm
     bubble = found.seconds["bubble"].value
@@ -71,12 +82,6 @@ def _events(found: Estimate) -> Iterator[_Event]:
             yield from _task(found, place, share)
         if sends:
             yield _Event(f"send {direction}", "pipeline", sends, {})
-    sent = sum(cost.seconds.value * float(found.runs(p)) for p, cost in enumerate(found.tasks) if _is_data(cost))
-    rest = found.seconds["data_parallel"].value - (0.0 if found.shape.calculon else sent)
-    if rest > 1e-12:
-        yield _Event("gradients of replicas", "data", rest, {})
-    for place in once:
-        yield from _task(found, place, 1.0)
 
 
 def _drawn(found: Estimate) -> tuple[int, float]:

@@ -115,12 +115,16 @@ class _Unrolling:
         """
         if section.takes:
             return section.takes
-        before = [self.by_name[name] for name in section.after if name in self.by_name]
-        kept = [other for other in before if other.extent != section.extent and self._block(other) == self._block(section)]
+        before, kept = self._before(section)
         known = {name for other in kept for name in self._used(other, reads=True)}
         taken = [name for name in self._used(section, reads=True) if name in self.inputs and name not in known]
         sources = [name for other in before if other not in kept for name in self._used(other, reads=False) if name in self.outputs]
         return [(source, target) for source in sources for target in taken]
+
+    def _before(self, section: Section) -> tuple[list[Section], list[Section]]:
+        """The sections that a section is after, and those of them that are other parts of its block."""
+        before = [self.by_name[name] for name in section.after if name in self.by_name]
+        return before, [other for other in before if other.extent != section.extent and self._block(other) == self._block(section)]
 
     def _used(self, section: Section, *, reads: bool) -> Iterator[str]:
         return iter(dict.fromkeys(n for place in section.extent for n in (self.tasks[place].reads if reads else self.tasks[place].writes)))

@@ -83,7 +83,7 @@ class StageCheck:
 
     @STAGES.rule("R2", "each layer of the network is run by one stage, in its order: stage k of P runs ceildiv(L - k, P) of L, or as said")
     def _runs(self, network: Operation, found: Sequence[Stage]) -> None:
-        facts, parts = self.findings.facts, len(found)
+        parts = len(found)
         layers = [call for call in calls(network) if _is_layer(call)]
         if not layers:
             self.findings.refuse(
@@ -93,35 +93,41 @@ class StageCheck:
         if self.shares and len(self.shares) != parts:
             self.findings.refuse("R2", found[0], f"the strategy says the layers of {len(self.shares)} stages, and there are {parts}")
             return
-        if len(layers) == 1 and self.shares:
-            self.allowed.add(Relation("equal", times_of(layers[0]), constant(sum(self.shares))))  # which R6 proves
-            rows = [constant(share) for share in self.shares]
-            wanted = [self._by_rule(network, layers[0], times, index, parts) for index, times in enumerate(rows)]
-        elif len(layers) == 1:
-            count = times_of(layers[0])
-            enough = Relation("greater", count, constant(parts - 1))
-            self.allowed.add(enough)
+        wanted = self._of_one_layer(network, layers[0], found) if len(layers) == 1 else self._of_several_layers(network, layers, found)
+        for stage, runs in zip(found, wanted, strict=False):
+            self._same_runs(stage, runs, network)
+
+    def _of_one_layer(self, network: Operation, layer: Operation, found: Sequence[Stage]) -> list[list[Run]]:
+        """What each stage runs of a repeated layer; nothing, and a finding, where it is not known to be enough for all."""
+        parts, count = len(found), times_of(layer)
+        if self.shares:
+            self.allowed.add(Relation("equal", count, constant(sum(self.shares))))  # which R6 proves
+            rows: list[Expr] = [constant(share) for share in self.shares]
+        else:
+            self.allowed.add(Relation("greater", count, constant(parts - 1)))
             statement = Statement(count, ">", constant(parts - 1))
             message = f"nothing says that there are as many layers as stages, {count.text} > {parts - 1}: record it with bp.assume"
-            if not self.findings.claim("R2", found[0], message, "the number of layers", statement, statement.decide(facts)):
-                return
+            verdict = statement.decide(self.findings.facts)
+            if not self.findings.claim("R2", found[0], message, "the number of layers", statement, verdict):
+                return []
             rows = [ceildiv(count - index, constant(parts)) for index in range(parts)]
-            wanted = [self._by_rule(network, layers[0], times, index, parts) for index, times in enumerate(rows)]
-        else:
-            numbers = [_number(times_of(call), facts) for call in layers]
-            known = [number for number in numbers if number is not None]
-            if len(known) < len(numbers) or not parts <= sum(known) <= _MOST:
-                what = "it is not known how many layers there are" if len(known) < len(numbers) else f"there are {sum(known)} layers"
-                self.findings.refuse("R2", found[0], f"{what}, which {parts} stages can't share", undecided=len(known) < len(numbers))
-                return
-            if self.shares and sum(self.shares) != sum(known):
-                self.findings.refuse("R2", found[0], f"the strategy shares out {sum(self.shares)} layers, and there are {sum(known)}")
-                return
-            least, more = divmod(sum(known), parts)  # the first have one layer more where they don't share alike
-            quota = list(self.shares) or [least + (place < more) for place in range(parts)]
-            wanted = _dealt(network, dict(zip(layers, known, strict=True)), quota)
-        for stage, runs in zip(found, wanted, strict=True):
-            self._same_runs(stage, runs, network)
+        return [self._by_rule(network, layer, times, index, parts) for index, times in enumerate(rows)]
+
+    def _of_several_layers(self, network: Operation, layers: Sequence[Operation], found: Sequence[Stage]) -> list[list[Run]]:
+        """What each stage runs of layers whose numbers are known; nothing, and a finding, where they can't be shared."""
+        parts = len(found)
+        numbers = [_number(times_of(call), self.findings.facts) for call in layers]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers) or not parts <= sum(known) <= _MOST:
+            what = "it is not known how many layers there are" if len(known) < len(numbers) else f"there are {sum(known)} layers"
+            self.findings.refuse("R2", found[0], f"{what}, which {parts} stages can't share", undecided=len(known) < len(numbers))
+            return []
+        if self.shares and sum(self.shares) != sum(known):
+            self.findings.refuse("R2", found[0], f"the strategy shares out {sum(self.shares)} layers, and there are {sum(known)}")
+            return []
+        least, more = divmod(sum(known), parts)  # the first have one layer more where they don't share alike
+        quota = list(self.shares) or [least + (place < more) for place in range(parts)]
+        return _dealt(network, dict(zip(layers, known, strict=True)), quota)
 
     @staticmethod
     def _by_rule(network: Operation, layer: Operation, times: Expr, index: int, parts: int) -> list[Run]:
@@ -180,14 +186,15 @@ class StageCheck:
             return
         if not borders or network is None:
             return
-        border = borders[0]
         blocks = {block.source: block for block in self.target.blocks}
         layer = next((call for call in calls(network) if _is_layer(call)), None)
         block = blocks.get(callees(layer)[0]) if layer is not None else None
-        if block is None or layer is None:
-            return  # refused elsewhere
-        self._border_of(border, network, block)
-        stream = arguments_of(block.operation)[: len(layer.operands)]
+        if block is not None and layer is not None:  # refused elsewhere
+            self._border_of(borders[0], network, block)
+            self._transfers(borders[0], block, arguments_of(block.operation)[: len(layer.operands)])
+
+    def _transfers(self, border: Block, block: Block, stream: tuple[Type, ...]) -> None:
+        """The border takes the residual stream in each phase, and returns what it has sent of it."""
         mesh = self.target.mesh_of(block)
         bytes = total(t.local(mesh.axes).bytes for t in stream if isinstance(t, TensorType)) if mesh is not None else ONE
         phases = _phases(block, self.training)

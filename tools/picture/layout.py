@@ -254,9 +254,7 @@ def _between(graph: Graph, groups: Sequence[_Group]) -> list[Arrow]:
 
 def _queues(graph: Graph) -> Picture:
     names = list(graph.queues)
-    column = {name: index for index, issued in enumerate(graph.queues.values()) for name in issued}
-    for node in graph.nodes:
-        column.setdefault(node.name, len(names))
+    column = _queue_columns(graph)
     row = _queue_rows(graph, column)
     heads = [*names, *([""] if len(names) in column.values() else [])]
     shown = {node.name: (node.layer, f"{node.what} {node.phase}".rstrip()) for node in graph.nodes}
@@ -272,8 +270,14 @@ def _queues(graph: Graph) -> Picture:
     headings = [Heading(head, "", left + width / 2, MARGIN + 16) for head, (left, width) in zip(heads, lefts, strict=True) if head]
     arrows = [*_needed(graph), *_issued(graph), *_between(graph, [_Group(frame.label, tuple(frame.nodes)) for frame in graph.frames])]
     bottom = max((box.y for box in boxes), default=top) + HEIGHT
-    phases = [phase for phase in COLORS if any(node.phase == phase for node in graph.nodes)]
+    phases = [phase for phase in _phases(graph.nodes) if phase in COLORS]
     return Picture(graph.title, right + MARGIN, bottom + MARGIN, boxes, arrows, headings, (), phases)
+
+
+def _queue_columns(graph: Graph) -> dict[str, int]:
+    """The column of each task: that of its queue, or one more for those on none."""
+    column = {name: index for index, issued in enumerate(graph.queues.values()) for name in issued}
+    return column | {node.name: len(graph.queues) for node in graph.nodes if node.name not in column}
 
 
 def _queue_rows(graph: Graph, column: Mapping[str, int]) -> dict[str, int]:
