@@ -69,10 +69,7 @@ def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
     "and any other over no mesh axis of the placement; the shares of a reduced gradient are its own",
 )
 def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
-    groups = {axis: group for group in placement.groups for axis in group.axes}
-    used = {group.mesh_axis for group in placement.groups}
-    names = {size.text: axis for axis, size in placement.resized.items()}
-    of_experts = {axis for axis, group in groups.items() if group.mesh_axis == EXPERT}
+    rule = _Placing(placement)
     right: set[TensorType] = set()  # thousands of values are of a few types
     for operation, type in _tensors(block):
         if type in right:
@@ -80,19 +77,39 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
         task = Task.of(operation)
         if task is not None and task.phase == "gradient_reduction":
             continue
-        right.add(type)
+        wrong = list(rule.wrong(type))
+        if not wrong:
+            right.add(type)
+        for message in wrong:
+            yield error(f"{message}, the placement says; found {type.text} [dist.R4]", operation.span)
+
+
+class _Placing:
+    """Where the dimensions of types lie under a placement."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._groups = {axis: group for group in placement.groups for axis in group.axes}
+        self._used = {group.mesh_axis for group in placement.groups}
+        self._names = {size.text: axis for axis, size in placement.resized.items()}
+        self._of_experts = {axis for axis, group in self._groups.items() if group.mesh_axis == EXPERT}
+
+    def wrong(self, type: TensorType) -> Iterator[str]:
+        """The axes that lie otherwise, and where they must lie."""
         for place, (dim, on) in enumerate(zip(type.dims, type.axes, strict=True)):
-            axis, axes = names.get(dim.text, dim.text), tuple(mesh_axis for mesh_axis in on if mesh_axis in used)
-            if of_experts and ((place == TOKEN_RANK and axes == (EXPERT,)) or (axis in of_experts and not axes)):
-                continue  # the rows of a token lie where their experts do, which are the rows of weights
-            group = groups.get(axis)
-            if group is None and dim.symbols != (dim.text,):
-                continue  # a number or a composite: a placement can't name it
+            axis = self._names.get(dim.text, dim.text)
+            axes = tuple(mesh_axis for mesh_axis in on if mesh_axis in self._used)
+            group = self._groups.get(axis)
+            if self._is_of_experts(place, axis, axes) or (group is None and dim.symbols != (dim.text,)):
+                continue  # or it is a number or a composite: a placement can't name it
             wanted = () if group is None else (group.mesh_axis,)
             if axes != wanted and not (group is not None and group.between and not axes):
-                right.discard(type)
                 where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
-                yield error(f"the axis {axis} lies {where}, the placement says; found {type.text} [dist.R4]", operation.span)
+                yield f"the axis {axis} lies {where}"
+
+    def _is_of_experts(self, place: int, axis: str, axes: tuple[str, ...]) -> bool:
+        """Whether the rows of a token lie where their experts do, which are the rows of weights."""
+        at_rows = place == TOKEN_RANK and axes == (EXPERT,)
+        return bool(self._of_experts) and (at_rows or (axis in self._of_experts and not axes))
 
 
 @DIST.rule("R5", "in training a placement has an axis with `between` exactly if the block's strategy shards the sequence")

@@ -11,7 +11,7 @@ from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.attention import Attention, Cached, KvAppend
-from bpir.dialects.model.base import ModelOperation, group_of, layer_of
+from bpir.dialects.model.base import Local, ModelOperation, group_of, layer_of
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
 from bpir.dialects.network import blocks, called, networks
@@ -374,17 +374,21 @@ class _BlockCheck:
             local = one_rank.local(task.operation, operation, self.mesh, counted, self.placed.resized)
             if len(task.operands) != len(operands) or self.misshapen & {*task.operands, *task.results}:
                 return
-            self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
-            stored = rule.weight_bytes(local) if operation.properties.get("stored") is not None else ZERO
-            if stored is not ZERO or task.weight_bytes is not ZERO:
-                self.findings.equal("R7", task, "the size of the weights in bytes", task.weight_bytes, stored)
-            if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
-                self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
+            self._weights(task, operation, rule, local)
             self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))
             verify_said(self.findings, "R7", task, rule, local)
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
+
+    def _weights(self, task: dist.Task, operation: Operation, rule: ModelOperation, local: Local) -> None:
+        """As many weights as the rule says, of its bytes where they are quantised, and of the layer that the operation is tied to."""
+        self.findings.equal("R7", task, "the number of weights", task.weights, rule.weights(local))
+        stored = rule.weight_bytes(local) if operation.properties.get("stored") is not None else ZERO
+        if stored is not ZERO or task.weight_bytes is not ZERO:
+            self.findings.equal("R7", task, "the size of the weights in bytes", task.weight_bytes, stored)
+        if task.operation.properties.get(dist.Task.tied.name) is not operation.properties.get(dist.Task.tied.name):
+            self.findings.refuse("R7", task, "the weights are not those of the layer that the operation is tied to")
 
     @INFERENCE.rule("R6", "work is that of the operation's rule")
     @INFERENCE.rule("R13", "work is a whole number, not negative, for every admissible binding")

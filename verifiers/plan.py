@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bpir.dialects.levels import PortablePlanIR
-from bpir.dialects.plan import Buffer, Concurrent, Task
+from bpir.dialects.plan import Buffer, Concurrent, Section, Task
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
+from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations import Facts
 from bpir.ir.syntax import references
@@ -42,11 +43,15 @@ def verify(module: Operation) -> list[Diagnostic]:
         SectionCheck(findings, Rules("R8", "R9", "R10"), ir.sections, ir.tasks, held).run()
     _transfers(findings, ir, tasks)
     _meshes(findings, ir)
-    between = {task.symbol for task in ir.tasks if task.kind == "transfer" or task.along}
-    runs = {s.symbol: (s, s.times) for s in ir.sections if not {t.symbol for t in ir.tasks[s.extent.start : s.extent.stop]} <= between}
-    unshared = verify_shares(findings.facts, ir.stages, runs, "section")
+    unshared = verify_shares(findings.facts, ir.stages, _shared(ir), "section")
     sound = not findings.diagnostics and not unshared
     return [*findings.diagnostics, *unshared, *(verify_stage_capacity(ir) if sound else ())]
+
+
+def _shared(ir: PortablePlanIR) -> dict[str, tuple[Section, Expr]]:
+    """The sections that stages share out, with their runs: all that do more than send along an axis of the mesh."""
+    between = {task.symbol for task in ir.tasks if task.kind == "transfer" or task.along}
+    return {s.symbol: (s, s.times) for s in ir.sections if not {t.symbol for t in ir.tasks[s.extent.start : s.extent.stop]} <= between}
 
 
 _NAMED: tuple[tuple[type[OperationDeclaration], tuple[tuple[str, str], ...]], ...] = (

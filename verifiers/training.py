@@ -6,7 +6,7 @@ of a value whose contributions it sums. Then each task is judged by what it read
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bpir.dialects.bind import STRATEGY, Strategy, Workload, as_expr, as_word
 from bpir.dialects.bp import symbol_table
@@ -99,27 +99,20 @@ class Training:
 
     def _block(self, model: Operation, block: dist.Block) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
-        for operation in model.body:
-            if operation.properties.get("stored") is not None:
-                self.findings.refuse("R8", operation, "nothing says what the gradient of a quantised weight is")
-                return set()
+        quantised = next((operation for operation in model.body if operation.properties.get("stored") is not None), None)
+        if quantised is not None:
+            self.findings.refuse("R8", quantised, "nothing says what the gradient of a quantised weight is")
+            return set()
         strategy = fields_named(self.distributed.strategies, block.strategy)
         degree = as_expr((strategy or {}).get("tensor"))
         mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)
         if strategy is None or degree is None or mesh is None:
             return set()
         parallel = not self.declared.equal(degree, ONE).proved
-        contradiction = _contradiction(strategy)
-        if contradiction:
-            self.findings.refuse("R15", block, f"the strategy contradicts itself: {contradiction}")
+        if self._wrong_inputs(block, strategy):
             return set()
         choices = _choices(strategy, degree, parallel)
         convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices, self.declared)
-        given = candidates(self.model, Workload, "training")
-        if given and not block.says(dist.Block.workload):
-            names = " or ".join(f"@{workload.symbol}" for workload in given)
-            self.findings.refuse("R15", block, f"the block names no bind.workload, expected {names}", note("it stands here", given[0].span))
-            return set()
         try:
             workload = fields_named(self.distributed.workloads, block.workload)
             sizes = training_sizes(model, workload or {})
@@ -132,10 +125,27 @@ class Training:
         sized = training_model(model, {**sizes, **placed.resized}, as_word((workload or {}).get("causal")) or "dense")
         layout = Layout(sized, training_model(model, training_sizes(model, {}), "dense"), placed, parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
-        divided = all(self.findings.facts.divides(degree, size).proved for size in _shared(sized, layout))
-        trace.run(whole=divided and convention.name == "standard")  # Calculon's shares may be fractions
-        MemoryCheck(self.findings, trace).run()
+        self._run(trace, degree, _shared(sized, layout))
         return self._allowed(sized, block, layout, choices, trace)
+
+    def _run(self, trace: BlockTrace, degree: Expr, shared: Iterable[Expr]) -> None:
+        """Verify the tasks of a block, whose ranks share the sizes, and what they keep."""
+        divided = all(self.findings.facts.divides(degree, size).proved for size in shared)
+        trace.run(whole=divided and trace.convention.name == "standard")  # Calculon's shares may be fractions
+        MemoryCheck(self.findings, trace).run()
+
+    def _wrong_inputs(self, block: dist.Block, strategy: Mapping[str, Attribute]) -> bool:
+        """Whether the strategy contradicts itself, or the block does not name the workload that the source has."""
+        contradiction = _contradiction(strategy)
+        if contradiction:
+            self.findings.refuse("R15", block, f"the strategy contradicts itself: {contradiction}")
+            return True
+        given = candidates(self.model, Workload, "training")
+        if given and not block.says(dist.Block.workload):
+            names = " or ".join(f"@{workload.symbol}" for workload in given)
+            self.findings.refuse("R15", block, f"the block names no bind.workload, expected {names}", note("it stands here", given[0].span))
+            return True
+        return False
 
     @TRAINING.rule("R18", "the placement can be computed, and no further axis of a weight could be sharded")
     def _placement(self, parallel: bool, choices: Choices) -> Placed | None:

@@ -161,17 +161,11 @@ class BlockTrace:
 
     # --- forward and what is repeated
 
-    @TRAINING.rule("R11", "what is repeated is what the strategy says")
     def _forward(self, task: dist.Task, operation: Operation, again: bool) -> None:
         layer = layer_of(operation)
         rule = operation.declaration
         assert isinstance(rule, ModelOperation)
-        if again and operation not in self.needs.recomputed:
-            self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
-        if again and operation in self.needs.unread and not task.unread:
-            self.findings.refuse("R11", task, f"'{layer}' is repeated, and backward reads nothing of it: mark the task 'unread'")
-        elif task.unread and not (again and operation in self.needs.unread):
-            self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
+        self._repeated(task, operation, again)
         for index, (image, source) in enumerate(zip(task.operands, operation.operands, strict=False)):  # dist.R3: as many, and states
             self._reads(task, index, image, source, self._operand_type(operation, index), again)
         types = [self.made(v) for v in operation.results]
@@ -187,6 +181,17 @@ class BlockTrace:
                 self.weights[weights] = None
             self.numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
             verify_said(self.findings, "R7", task, rule, view.local)
+
+    @TRAINING.rule("R11", "what is repeated is what the strategy says")
+    def _repeated(self, task: dist.Task, operation: Operation, again: bool) -> None:
+        """An operation is computed again where that is needed; it is marked unread exactly if nobody reads it then."""
+        layer, unread = layer_of(operation), again and operation in self.needs.unread
+        if again and operation not in self.needs.recomputed:
+            self.findings.refuse("R11", task, f"'{layer}' is computed again without need")
+        if unread and not task.unread:
+            self.findings.refuse("R11", task, f"'{layer}' is repeated, and backward reads nothing of it: mark the task 'unread'")
+        elif task.unread and not unread:
+            self.findings.refuse("R11", task, f"'{layer}' is marked unread, and backward reads it")
 
     def _operand_type(self, operation: Operation, index: int) -> TensorType:
         """Whole if the operation brings a sharded axis in, a partial sum if that passes it, else as the value lives."""
