@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bpir.tools.common import Tool, only_file, read_source, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Source
 

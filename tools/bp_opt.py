@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from bpir.tools.common import Tool, only_file, paints_output, read_source, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation

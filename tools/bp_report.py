@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bpir.tools.bindings import BIND, bindings, check_numbers
 from bpir.tools.common import Tool, only_file, read_module, report, wants_color, write_output
 from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.expression import Expr
     from bpir.ir.operation import Operation

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from bpir.tools.common import Tool, read_module, report, wants_color, write_output
 from bpir.tools.options import Arguments, Option, UsageError
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.operation import Operation
     from bpir.run.check import Outcome

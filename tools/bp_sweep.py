@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from bpir.tools.common import Tool, only_file, read_source, sound_module, wants_color
 from bpir.tools.options import Arguments, Option, UsageError
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.operation import Operation
 

@@ -5,13 +5,12 @@ Sections and annotations are those of TARGET; what is placed in SOURCE has no pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bpir.tools.bp_run import BIND, given
 from bpir.tools.common import Tool, read_module, read_source, sound_module, wants_color, write_output
 from bpir.tools.options import SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

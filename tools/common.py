@@ -5,16 +5,15 @@ A tool exits 0 on success, 1 on a diagnostic, 2 on wrong usage, and never with a
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from bpir import __version__
 from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageError, help_text, parse
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation
@@ -44,8 +43,10 @@ class Tool:
             return self._run(argv)
         status = self._run(sys.argv[1:])
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none, its reader has gone, or it is closed
+            try:  # noqa: SIM105  (contextlib is not loaded on the short path)
                 stream.flush()
+            except (AttributeError, OSError, ValueError):  # there is none, its reader has gone, or it is closed
+                pass
         os._exit(status)  # taking a large module apart, object by object, is a sixteenth of the run
 
     def _run(self, argv: list[str]) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from bpir.tools.common import explain_exception, report, wants_color
 from bpir.tools.options import Arguments
 
+TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
     from bpir.ir.diagnostic import Diagnostic, Source
 
