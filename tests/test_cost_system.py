@@ -244,3 +244,15 @@ def test_the_busiest_stage_sets_the_pace_and_the_others_are_the_bubble() -> None
     assert seconds["tensor_parallel"] == pytest.approx(5 * 2 * tensor)
     assert seconds["pipeline_parallel"] == pytest.approx(5 * message)
     assert seconds["bubble"] == pytest.approx(forward + backward + tensor + message)
+
+
+def test_no_level_holds_a_second() -> None:
+    """What an estimate says can't be written into a plan: the structure of a module refuses time at every level."""
+    from bpir.ir.attributes import StringAttr
+    from bpir.verifiers.module import verify
+
+    plan = run(read(BLOCK), "distribute-training", "plan-training", NUMBERS)
+    assert not verify(plan)
+    task = next(operation for operation in plan.walk() if operation.name == "plan.task")
+    task.attributes["estimated_seconds"] = StringAttr("0.5")
+    assert any("time" in d.message for d in verify(plan))
