@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bpir.dialects.bind import as_expr, numbers_of
+from bpir.dialects.bind import as_expr, as_word, numbers_of
 from bpir.dialects.bp import ExprAttr, Work
 from bpir.dialects.dist import stages as dist
 from bpir.dialects.dist import tasks
@@ -91,8 +91,7 @@ def pipeline(
     chunks = cut(network, schedule, assumptions)
     mesh = mesh_of_strategy(strategy, assumptions.table.facts)
     found = [] if schedule.parts == 1 else [_border(network, blocks, training, strategy, mesh)]
-    if schedule.chunks > 1 and schedule.microbatches.integer is None:
-        assumptions.assume_divides(constant(schedule.stages), schedule.microbatches)
+    _require_rounds(schedule, assumptions, strategy)
     for index, runs in enumerate(chunks):
         chunk, place = divmod(index, schedule.stages)
         held = in_flight(schedule, place, chunk) if training else schedule.microbatches
@@ -102,6 +101,22 @@ def pipeline(
         properties |= {"microbatches": ExprAttr(schedule.microbatches), "in_flight": ExprAttr(held)}
         found.append(dist.Stage.build(properties=properties, span=schedule.place))
     return found
+
+
+def _require_rounds(schedule: Schedule, assumptions: Assumptions, strategy: Binding) -> None:
+    """Interleaved stages take turns in rounds of as many microbatches as there are stages; Calculon counts without that.
+
+    Raises:
+        DiagnosticError: the last round is not whole.
+    """
+    number = schedule.microbatches.integer
+    if schedule.chunks == 1 or (number is not None and as_word(strategy.fields.get("convention")) == "calculon"):
+        return
+    if number is None:
+        assumptions.assume_divides(constant(schedule.stages), schedule.microbatches)
+    elif number % schedule.stages:
+        message = f"interleaved stages run in rounds of {schedule.stages} microbatches, and there are {number}"
+        raise fail(message, schedule.place, note("Megatron-LM stands still where the last round is not whole"))
 
 
 # --- what each chunk runs

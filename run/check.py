@@ -38,6 +38,7 @@ from bpir.run.ranks.tasks import Tasks
 from bpir.run.ranks.updates import Updates
 from bpir.run.ranks.values import Ranks
 from bpir.run.sizes import choose, refuse_large
+from bpir.run.stages import mesh_of_stage
 
 _N = TypeVar("_N", model.Block, dist.Mesh, Strategy, Workload)
 
@@ -94,7 +95,7 @@ def check(source: Operation, module: Operation, given: Mapping[str, int], plan: 
     with np.errstate(all="ignore"):  # a number that is none differs from what is expected, and is told as such
         derived = networks(module)
         if whole and derived:
-            return run_network(whole[0], derived[0], checked, {block.symbol: block.source for block in blocks}, chosen.numbers)
+            return run_network(whole[0], derived[0], checked, ir, chosen.numbers)
         return [BlockCheck(ModelIR(source), ir, block, chosen.numbers, chosen.chosen, plan).run() for block in blocks]
 
 
@@ -116,7 +117,8 @@ class BlockCheck:
         self.inference = next((phase for phase in INFERENCE if phase in phases), "")
         mesh = _named(ir.meshes, dist.Mesh.name, block.mesh, block)
         resized = any(placement.resized for placement in ir.placements)
-        self.mesh = Mesh({name: numbers.size(size) for name, size in mesh.axes.items()}, resized, self._rows())
+        sizes = mesh_of_stage({name: numbers.size(size) for name, size in mesh.axes.items()})
+        self.mesh = Mesh(sizes, resized, self._rows())
         self.strategy = _named(ir.strategies, Strategy.name, block.strategy, block).fields
         self.workload = _named(ir.workloads, Workload.name, block.workload, block).fields if block.workload else {}
         self.fused = as_word(self.strategy.get("fused_activation")) == "true"

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import BACKWARD, FORWARD, callees, calls, part_of, times_of
-from bpir.ir.diagnostic import error, fail
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array
 from bpir.run.numbers import Numbers
+from bpir.run.ranks.mesh import Mesh
+from bpir.run.stages import Part, parts_of, wrong_flights, wrong_transfers
 
 if TYPE_CHECKING:
     from bpir.run.check import BlockCheck, Outcome  # which runs networks
@@ -35,32 +38,77 @@ class _Step:
     blocks: tuple[str, ...]
     given: Sequence[object]
     results: Sequence[object]
+    times: int = 0  # how often, where a stage runs a part of the call
 
 
 def run_network(
-    model: Operation, network: Operation, check: Callable[[str], BlockCheck], origins: dict[str, str], numbers: Numbers
+    model: Operation, network: Operation, check: Callable[[str], BlockCheck], ir: DistributedTaskIR, numbers: Numbers
 ) -> list[Outcome]:
     """Run a distributed network, and each of its calls on simulated ranks; what was found, by block.
 
     Args:
         check: the check of a block of the model, by its name.
-        origins: the model's block that each distributed block is of.
+        ir: the distributed module, whose stages, if it has some, run the calls part by part.
 
     Raises:
         DiagnosticError: blocks run too often.
     """
+    origins = {block.symbol: block.source for block in ir.blocks}
     ours = [_Step(c, part_of(c), tuple(origins.get(n, n) for n in callees(c)), c.operands, c.results) for c in calls(network)]
     training = any(step.part for step in ours)
     found, expected = _Chain(check, numbers), _Chain(check, numbers)
-    found.run(ours)
+    cut = _Cut(ours, ir, origins, numbers)
+    found.run(cut.steps)
     expected.run(_steps(model, training))
     outcomes = _by_block(found.runs)
+    if ir.stages:
+        outcomes[-1].against += [*cut.wrong, *cut.crossings(found.values, found.runs[-1].mesh, training)]
     wanted = [expected.values.get(key) for key in _returned(model, training)]
     for index, value in enumerate(network.body[-1].operands):
         if index < len(wanted) and not _close(found.values.get(value), wanted[index]):
             message = f"as result {index} the network returns something else than the model's network"
             outcomes[-1].against.append(error(message, network.body[-1].span))
     return outcomes
+
+
+class _Cut:
+    """The calls of a network as its stages run them; as they stand where there are no stages, or these run something else."""
+
+    def __init__(self, steps: list[_Step], ir: DistributedTaskIR, origins: dict[str, str], numbers: Numbers) -> None:
+        self.steps, self.ir, self.numbers = steps, ir, numbers
+        self.wrong: list[Diagnostic] = []
+        self.crossing: list[tuple[str, Sequence[object]]] = []
+        if not ir.stages:
+            return
+        forward = [step for step in steps if step.part != BACKWARD]
+        backward = [step for step in steps if step.part == BACKWARD]
+        try:
+            parts = parts_of(ir.stages, [(s.blocks, numbers.size(times_of(s.call))) for s in forward], origins, numbers)
+        except DiagnosticError as failure:
+            self.wrong += failure.diagnostics
+            return
+        back = [attrs.evolve(part, call=len(forward) - 1 - part.call) for part in reversed(parts)] if backward else []
+        self.steps = [*self._pieces("forward", forward, parts), *self._pieces(BACKWARD, backward, back)]
+
+    def _pieces(self, way: str, steps: list[_Step], parts: Sequence[Part]) -> list[_Step]:
+        """Each call in the parts that stages run, each on what the one before gave."""
+        found: list[_Step] = []
+        for index, part in enumerate(parts):
+            step = steps[part.call]
+            begins = index == 0 or parts[index - 1].call != part.call
+            ends = index == len(parts) - 1 or parts[index + 1].call != part.call
+            given = step.given if begins else found[-1].results
+            results = step.results if ends else [(way, index, place) for place in range(len(step.results))]
+            found.append(attrs.evolve(step, given=given, results=results, times=part.times))
+            if index and parts[index - 1].stage != part.stage:
+                self.crossing.append((way, given))
+        return found
+
+    def crossings(self, values: dict[object, Array], mesh: Mesh, training: bool) -> list[Diagnostic]:
+        """What is wrong with what crosses the borders, and with what stages hold."""
+        sent = [(way, values[key]) for way, keys in self.crossing for key in keys if key in values]
+        wrong = [found for border in self.ir.borders for found in wrong_transfers(border, mesh, sent, self.numbers)]
+        return [*wrong, *wrong_flights(self.ir, self.numbers, training)]
 
 
 def _steps(model: Operation, training: bool) -> list[_Step]:
@@ -103,7 +151,7 @@ class _Chain:
         for step in steps:
             known = [self.values[key] for key in step.given if key in self.values]
             given = known if len(known) == len(step.given) else None  # what the network is given, is drawn
-            for name in step.blocks * self.numbers.size(times_of(step.call)):
+            for name in step.blocks * (step.times or self.numbers.size(times_of(step.call))):
                 given = self._back(step, name, given) if step.part == BACKWARD else self._forward(step, name, given)
             self.values.update(zip(step.results, given or (), strict=False))
 

@@ -25,7 +25,7 @@ FIELDS: dict[str, list[dict[str, str]]] = {
     "tensor": [{"tensor": value} for value in ("t", "1", "8")],
     "pipeline": [{"pipeline": value} for value in ("2", "16")],
     "stages": [{"pipeline": "2", "stages": value} for value in ("[3, 4]", "[5, 2]")],
-    "interleaving": [{"pipeline": "4", "interleaving": value} for value in ("2", "3")],
+    "interleaving": [{"pipeline": "4", "microbatches": "8", "interleaving": value} for value in ("2", "3")],
     "microbatches": [{"microbatches": value} for value in ("n", "8")],
     "data": [{"data": value} for value in ("D", "8")],
     "communication": [{"communication": "all_reduce"}, GATHER],
