@@ -42,8 +42,7 @@ def checked(request: Request, result: Result, row: Row, place: int, system: Syst
     """Derive the row and judge what comes out; on a described machine, estimate it, too."""
     allow(4 * BASE)
     subject = result.plan.subject
-    options = {one.option: str(row[one.name]) for one in result.plan.swept if one.option}
-    numbers = dict(request.numbers) | {one.symbol: int(row[one.name]) for one in result.plan.swept if one.symbol and not one.option}
+    options, numbers = _chosen(request, result, row)
     pipeline = pipeline_text(subject, options)
     try:
         dist, plan = _levels(subject, pipeline)
@@ -99,3 +98,10 @@ def _different(plan: Operation, columns: Mapping[str, object], numbers: Mapping[
         for name, value in columns.items()
         if Fraction(str(value)) != (said[name].constant if name in said else Fraction(0))
     ]
+
+
+def _chosen(request: Request, result: Result, row: Row) -> tuple[dict[str, str], dict[str, int]]:
+    """The options of the passes that a row stands for, and the numbers of all symbols."""
+    swept = result.plan.swept
+    options = {one.option: str(row[one.name]) for one in swept if one.option}
+    return options, dict(request.numbers) | {one.symbol: int(row[one.name]) for one in swept if one.symbol and not one.option}

@@ -69,21 +69,29 @@ def _best(request: Request, wanted: Wanted, result: Result, names: tuple[str, ..
     objectives = Objectives(result.table, names)
     rows = objectives.best(wanted.top or SHOWN)
     swept = [one.name for one in result.plan.swept if len(one.axis.values) > 1]
-    shown = list(dict.fromkeys([*swept, "devices", *names]))
-    write_output(_aligned(rows, [name for name in shown if name in result.table.names]), None)
-    found = [checked(request, result, row, place, system) for place, row in enumerate(rows, 1)] if wanted.top else []
+    shown = dict.fromkeys(name for name in (*swept, "devices", *names) if name in result.table.names)
+    write_output(_aligned(rows, list(shown)), None)
+    found = [checked(request, result, row, place, system) for place, row in enumerate(rows[: wanted.top or 0], 1)]
+    _write_checked(found, wanted)
+    if wanted.plot is not None:
+        _draw(result, objectives, rows[: wanted.top or 5], swept, wanted.plot)
+    against = [diagnostic for one in found for diagnostic in one.against]
+    report(against, wanted.color)
+    return 1 if against else 0
+
+
+def _write_checked(found: Sequence[Checked], wanted: Wanted) -> None:
+    """The verdicts, and the plans where they are asked for."""
     if found:
         write_output("\n" + "".join(f"{one.text}\n" for one in found), None)
     if wanted.plans is not None:
         _write_plans(found, wanted.plans)
-    if wanted.plot is not None:
-        from bpir.sweep.picture import picture
 
-        drawn = picture(result.table, objectives, rows[: wanted.top or 5], swept)
-        write_output(drawn.encode().decode("latin-1"), wanted.plot)
-    against = [diagnostic for one in found for diagnostic in one.against]
-    report(against, wanted.color)
-    return 1 if against else 0
+
+def _draw(result: Result, objectives: Objectives, rows: Sequence[Row], swept: Sequence[str], path: str) -> None:
+    from bpir.sweep.picture import picture
+
+    write_output(picture(result.table, objectives, rows, swept).encode().decode("latin-1"), path)
 
 
 @contextmanager
@@ -147,9 +155,13 @@ def _aligned(rows: Sequence[Row], names: Sequence[str]) -> str:
     cells = [["", *ordered], *([str(place), *(_cell(row[name]) for name in ordered)] for place, row in enumerate(rows, 1))]
     widths = [max(len(line[column]) for line in cells) for column in range(len(ordered) + 1)]
     cells.insert(1, ["-" * width for width in widths])
-    left = 1 + len(words)
-    aligned = ([c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))] for line in cells)
-    return "".join("  ".join(line).rstrip() + "\n" for line in aligned)
+    return "".join(_line(line, widths, 1 + len(words)) for line in cells)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], words: int) -> str:
+    """The cells in columns: the first ones are words."""
+    aligned = [c.ljust(w) if i < words else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+    return "  ".join(aligned).rstrip() + "\n"
 
 
 def _cell(value: object) -> str:

@@ -67,9 +67,7 @@ def _powers(terms: Terms, main: Atom) -> Powers:
 class Values:
     """The values of expressions on one part of a grid."""
 
-    def __init__(
-        self, evaluator: Evaluator, axes: Mapping[str, Sequence[int]], supplied: Mapping[str, Callable[[Values], Ratio]]
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, axes: Mapping[str, Sequence[int]], supplied: Mapping[str, Callable[[Values], Ratio]]) -> None:
         self._evaluator, self._supplied = evaluator, supplied
         self.shape = tuple(len(values) for values in axes.values())
         self._axes: dict[str, Ratio] = {}

@@ -6,7 +6,7 @@ A picture rounds; what it is drawn from does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 import attrs
@@ -163,28 +163,41 @@ def _how(scale: Scale) -> str:
 
 def _bars(rows: Sequence[Row], swept: Sequence[str]) -> list[str]:
     """The memory of a device under each of the rows, in parts; nothing where it is not among the columns."""
-    prefix = next((p for p in ("job.memory.", "memory.") if any(f"{p}{part}" in row for row in rows for part in PARTS)), None)
-    if prefix is None:
+    memory = _memory(rows)
+    if memory is None:
         return []
-    names = [part for part in PARTS if any(_size(row.get(prefix + part)) for row in rows)]
-    if prefix == "memory.":  # of one block these are never there at once
-        names = [part for part in names if part != "activation_gradients"]
+    names, sizes = memory
     top = _HEIGHT + 14
     legend, below = _legend(names, top + 12)
     lines = [f'<text class="title" x="{_LEFT}" y="{top}">Memory of a device, the best first</text>', *legend]
-    largest = max(sum(_size(row.get(prefix + part)) for part in names) for row in rows) or 1.0
+    largest = max(map(sum, sizes)) or 1.0
     varied = [name for name in swept if len({row[name] for row in rows}) > 1] or list(swept)[:3]
-    for index, row in enumerate(rows):
+    for index, (row, parts) in enumerate(zip(rows, sizes, strict=True)):
         y = below + 30 + index * (_BAR + _GAP)
         lines.append(f'<text x="{_LEFT}" y="{y - 3}">{escape("  ".join(f"{name}={row[name]}" for name in varied))}</text>')
-        left = float(_LEFT)
-        for place, part in enumerate(names):
-            width = _size(row.get(prefix + part)) / largest * (_PLOT_WIDTH - 80)
-            lines.append(f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_BAR - 8}" {_fill(place)}/>')
-            left += width
-        in_all = sum(_size(row.get(prefix + part)) for part in names)
-        lines.append(f'<text class="faint" x="{left + 6:.1f}" y="{y + _BAR - 11}">{_gibibytes(in_all)}</text>')
+        lines += _bar(parts, largest, y)
     return lines
+
+
+def _memory(rows: Sequence[Row]) -> tuple[list[str], list[list[float]]] | None:
+    """The parts of the memory that some row has, and their bytes under each row; None where it is not among the columns."""
+    prefix = next((p for p in ("job.memory.", "memory.") if any(f"{p}{part}" in row for row in rows for part in PARTS)), None)
+    if prefix is None:
+        return None
+    names = [part for part in PARTS if any(_size(row.get(prefix + part)) for row in rows)]
+    if prefix == "memory.":  # of one block these are never there at once
+        names = [part for part in names if part != "activation_gradients"]
+    return names, [[_size(row.get(prefix + part)) for part in names] for row in rows]
+
+
+def _bar(parts: Sequence[float], largest: float, y: int) -> Iterator[str]:
+    """One bar: its parts side by side, and what they are together."""
+    left = float(_LEFT)
+    for place, size in enumerate(parts):
+        width = size / largest * (_PLOT_WIDTH - 80)
+        yield f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_BAR - 8}" {_fill(place)}/>'
+        left += width
+    yield f'<text class="faint" x="{left + 6:.1f}" y="{y + _BAR - 11}">{_gibibytes(sum(parts))}</text>'
 
 
 def _legend(names: Sequence[str], top: int) -> tuple[list[str], int]:

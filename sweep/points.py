@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -97,17 +96,19 @@ class Compiled:
         self.checks = [(label, _SIGNS[kind], parse_expression(a), parse_expression(b)) for label, kind, a, b in derived.relations]
         asked = dict.fromkeys(name for c in conditions if not c.of_words for name in c.names if name not in self.columns)
         known = {**self.columns, **{name: expression(name) for name in asked}}
-        for condition in conditions:
-            if condition.of_words:
-                chosen = structure.fixed[condition.left.text] == condition.right.text
-                self.checks.append((condition.text, "=", ONE, ONE if chosen else ZERO))
-                continue
-            with suppress(ExpressionError):  # it divides by a number that is 0 here, and holds nowhere
-                condition = condition.over(known)
-                self.checks.append((condition.text, condition.sign, condition.left, condition.right))
-                continue
-            self.checks.append((condition.text, "=", ONE, ZERO))
+        self.checks += [self._check(condition, known) for condition in conditions]
         self._refuse_unknown()
+
+    def _check(self, condition: Condition, known: Mapping[str, Expr]) -> tuple[str, str, Expr, Expr]:
+        """A condition between expressions of the point; one of words holds in this structure, or nowhere."""
+        if condition.of_words:
+            chosen = self.structure.fixed[condition.left.text] == condition.right.text
+            return condition.text, "=", ONE, ONE if chosen else ZERO
+        try:
+            over = condition.over(known)
+        except ExpressionError:  # it divides by a number that is 0 here, and holds nowhere
+            return condition.text, "=", ONE, ZERO
+        return over.text, over.sign, over.left, over.right
 
     def _refuse_unknown(self) -> None:
         sides = [side for _, _, left, right in self.checks for side in (left, right)]

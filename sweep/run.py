@@ -137,12 +137,7 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
         DiagnosticError: the request is wrong, the derivation refuses all structures, or a column can't be computed.
     """
     plan = understood(request)
-    count = len(plan.structures)
-    derivations: dict[int, Derived] = {}
-    for place, one in engine.map(_derive, [_Derivation(request, place) for place in range(count)]):
-        derivations[place] = one
-        progress("structures", len(derivations), count, 0)
-    derived = tuple(derivations[place] for place in range(count))
+    derived = _derived(request, engine, progress, len(plan.structures))
     refused: dict[str, int] = {}
     for structure, one in zip(plan.structures, derived, strict=True):
         if one.refused:
@@ -158,6 +153,30 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
         for count, (place, axes) in enumerate(_parts(plan.structures, derived, request.part))
     ]
     points = sum(structure.points for structure in plan.structures)
+    ordered = _evaluated(engine, items, progress, points)
+    filtered: dict[str, int] = {}
+    for part in ordered:
+        for label, number in part.filtered.items():
+            filtered[label] = filtered.get(label, 0) + number
+    kept = sum(part.count for part in ordered)
+    return Result(plan, table(ordered, stored, plan.words), known, points, kept, filtered, refused, derived)
+
+
+def _derived(request: Request, engine: Engine, progress: Progress, count: int) -> tuple[Derived, ...]:
+    """The structures, derived in whatever order they are ready."""
+    found: dict[int, Derived] = {}
+    for place, one in engine.map(_derive, [_Derivation(request, place) for place in range(count)]):
+        found[place] = one
+        progress("structures", len(found), count, 0)
+    return tuple(found[place] for place in range(count))
+
+
+def _evaluated(engine: Engine, items: Sequence[_Evaluation], progress: Progress, points: int) -> list[Stored]:
+    """The parts, evaluated in whatever order they are ready.
+
+    Raises:
+        DiagnosticError: one can't be computed.
+    """
     results: dict[int, Stored] = {}
     done = kept = 0
     for place, result in engine.map(_evaluate, items):
@@ -167,12 +186,7 @@ def sweep(request: Request, engine: Engine, folder: str, progress: Progress) -> 
         done += prod(map(len, items[place].axes.values()))
         kept += result.count
         progress("points", done, points, kept)
-    ordered = [results[place] for place in range(len(items))]
-    filtered: dict[str, int] = {}
-    for part in ordered:
-        for label, number in part.filtered.items():
-            filtered[label] = filtered.get(label, 0) + number
-    return Result(plan, table(ordered, stored, plan.words), known, points, kept, filtered, refused, derived)
+    return [results[place] for place in range(len(items))]
 
 
 def _columns(derived: Sequence[Derived]) -> tuple[str, ...]:

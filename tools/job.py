@@ -53,22 +53,30 @@ def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Map
 def _messages(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> dict[str, Expr]:
     """Bytes: of one block the sum of what tensor parallelism sends in each part, and of its gradients; of a border one message."""
     layer = next((section for section in plan.sections if section.says(Section.times)), plan.sections[0])
-    tasks = plan.tasks[layer.extent.start : layer.extent.stop]
-    block = tasks[0].source.partition("/")[0] if "/" in tasks[0].source else ""
-    of_block = [task for task in plan.tasks if (task.source.partition("/")[0] if "/" in task.source else "") == block]
-    sent = {part: [t for t in plan.tasks if t.kind == "transfer" and part_of_phase(t.phase) == part] for part in (FORWARD, BACKWARD, "")}
+    block = _block_of(plan.tasks[layer.extent.start].source)
+    of_block = [task for task in plan.tasks if _block_of(task.source) == block]
+    sent = {part: _sent(plan.tasks, part) for part in (FORWARD, BACKWARD, "")}
     found = {"tensor_forward": _sum(of_block, FORWARD) + _sum(of_block, ""), "tensor_backward": _sum(of_block, BACKWARD)}
-    found["pipeline_forward"] = total(task.work.msg for task in (*sent[FORWARD], *sent[""]))
-    found["pipeline_backward"] = total(task.work.msg for task in sent[BACKWARD])
-    rows = [row.facts for row in plan.memory if (row.layer.partition("/")[0] if "/" in row.layer else "") == block]
-    replicas = as_expr(fields.get("data")) or ONE
-    if plan.symbols.facts.equal(replicas, ONE).proved:
+    found["pipeline_forward"] = sent[FORWARD] + sent[""]
+    found["pipeline_backward"] = sent[BACKWARD]
+    rows = [row.facts for row in plan.memory if _block_of(row.layer) == block]
+    if plan.symbols.facts.equal(as_expr(fields.get("data")) or ONE, ONE).proved:
         found["data_parallel"] = ZERO
     elif as_word(fields.get("gradients")) == "f32":
         found["data_parallel"] = total(row.weight_gradient_unsharded for row in rows)
     else:
         found["data_parallel"] = total(row.weight for row in rows)
     return found
+
+
+def _block_of(name: str) -> str:
+    """The block of a task or a layer, `block/layer`; nothing where the plan has one block."""
+    return name.partition("/")[0] if "/" in name else ""
+
+
+def _sent(tasks: Sequence[Task], part: str) -> Expr:
+    """What the transfers of a part send from one stage to the next."""
+    return total(task.work.msg for task in tasks if task.kind == "transfer" and part_of_phase(task.phase) == part)
 
 
 def _sum(tasks: Sequence[Task], part: str) -> Expr:

@@ -31,16 +31,20 @@ def work_of_step(
     passes = [attrs.evolve(t, times=microbatches * t.times) for t in tasks if part_of_phase(t.phase) != OPTIMIZER]
     ranks = degree * replicas
     everything = _times(ranks, summed(task.in_all for task in (*passes, *updates)))
-    if degree is ONE:
-        models = [summed(task.in_all for task in group if task.collective is None and task.moves is None) for group in (passes, updates)]
-    else:
-        found = [all_ranks(group, degree, table) for group in (passes, updates)]
-        if any(each is None for each in found):
-            return {"total": everything}
-        models = [each.model for each in found if each is not None]
+    models = _models([passes, updates], degree, table)
+    if models is None:
+        return {"total": everything}
     shared = as_word(fields.get("zero")) not in (None, "0") or as_word(fields.get("optimizer_sharding")) == "true"
     model = summed([_times(replicas, models[0]), _times(replicas if shared else ONE, models[1])])
     return {"model": model, "extra": _difference(everything, model), "total": everything}
+
+
+def _models(groups: Sequence[Sequence[TaskRow]], degree: Expr, table: SymbolTable) -> list[Work] | None:
+    """Of each group of tasks the work of the model alone; None where the text does not say it."""
+    if degree is ONE:
+        return [summed(task.in_all for task in group if task.collective is None and task.moves is None) for group in groups]
+    found = [each.model for group in groups if (each := all_ranks(group, degree, table)) is not None]
+    return found if len(found) == len(groups) else None
 
 
 def _times(count: Expr, work: Work) -> Work:
