@@ -123,6 +123,21 @@ def test_sections_are_frames_that_say_how_often() -> None:
     assert [panel.label for panel in laid_out(graph_of(network_plan())).panels] == ["block, L + 1 times"]
 
 
+def test_thick_arrows_go_the_way_of_values() -> None:
+    """Forward ends at a residual and backward at a fork; no arrow between blocks begins or ends at a weight or at what is repeated."""
+    text = network_text().replace("model.call @block %y", "model.call @last %y").rstrip().removesuffix("}")
+    block = """  model.block @last(%x: !bp.tensor<B x S x H, e>) {
+    %n = model.rms_norm "last.norm" %x
+    model.return %n
+  }
+}
+"""
+    picture = laid_out(graph_of(run(read(text + block), "distribute-training{recompute=full}", "plan-training")))
+    ends = {(picture.boxes[a.source].node.name, picture.boxes[a.target].node.name) for a in picture.arrows if a.kind == "frames"}
+    phases = {name.rpartition(".")[2] for pair in ends for name in pair}
+    assert phases == {"forward", "activation_gradient"}
+
+
 def test_mermaid_names_every_task_and_dependency(module: Operation) -> None:
     graph = graph_of(module)
     text = render_mermaid(module)

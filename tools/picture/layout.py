@@ -21,6 +21,7 @@ NAME_SIZE, WHAT_SIZE, HEAD_SIZE = 12, 10, 12
 HEIGHT, ROW_GAP, COLUMN_GAP, MARGIN, PADDING = 40, 16, 64, 16, 14
 HEADING = 26  # of a frame, and of its columns
 FRAME_GAP = 44
+_ASIDE = ("recompute", "recommunication", "weight_gradient", "gradient_reduction", "optimizer")
 _BACKWARD = ("activation_gradient", "weight_gradient")
 
 
@@ -241,15 +242,20 @@ def _needed(graph: Graph) -> Iterable[Arrow]:
 
 
 def _between(graph: Graph, groups: Sequence[_Group]) -> list[Arrow]:
-    """From the last task of each frame to the first one of each after it in another table."""
+    """From the last task on the way through each frame to the first one of each after it in another table."""
     of = {place: index for index, group in enumerate(groups) for place in group.places}
     known = {frame.name: frame for frame in reversed(graph.frames) if frame.nodes}
     found = []
     for frame in graph.frames:
         for other in (known[name] for name in frame.after if name in known and frame.nodes):
             if of[other.nodes[-1]] != of[frame.nodes[0]]:
-                found.append(Arrow(other.nodes[-1], frame.nodes[0], "frames"))
+                found.append(Arrow(_way(graph, other)[-1], _way(graph, frame)[0], "frames"))
     return list(dict.fromkeys(found))
+
+
+def _way(graph: Graph, frame: Frame) -> Sequence[int]:
+    """The tasks of a frame that values go through, forward or backward; not those that repeat others, or end at a weight."""
+    return [place for place in frame.nodes if graph.nodes[place].phase not in _ASIDE] or frame.nodes
 
 
 def _queues(graph: Graph) -> Picture:
