@@ -182,7 +182,7 @@ def _evaluated(engine: Engine, items: Sequence[_Evaluation], progress: Progress,
     for place, result in engine.map(_evaluate, items):
         if isinstance(result, str):
             raise fail(result, None)
-        results[place] = result
+        found[place] = result
         done += prod(map(len, items[place].axes.values()))
         kept += result.count
         progress("points", done, points, kept)
@@ -211,33 +211,27 @@ def _evaluate(item: _Evaluation) -> Stored | str:
     """The part, stored; or why it can't be computed."""
     allow(BASE)
     try:
-        rows = _compiled(item.request, item.place, _Once(item)).rows(item.axes, item.stored)
+        rows = _compiled(item).rows(item.axes, item.stored)
     except DiagnosticError as problem:
         return problem.diagnostics[0].message
     return write_part(rows, item.stored, item.path)
 
 
-class _Once:
-    """An evaluation that is equal to every other one: the part of a key that does not count."""
-
-    def __init__(self, item: _Evaluation) -> None:
-        self.item = item
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Once)
-
-    def __hash__(self) -> int:
-        return 0
+_READY: dict[tuple[Request, int], Compiled] = {}
+"""The structure that this process evaluated last."""
 
 
-@lru_cache(maxsize=4)
-def _compiled(request: Request, place: int, once: _Once) -> Compiled:
-    """The structure, compiled once for all of its parts."""
-    plan, item = understood(request), once.item
-    fields = tuple(one.name for one in plan.swept)
-    names = [name for name in item.stored if name not in fields]
-    conditions = resolved(plan.conditions, (*fields, *item.known), plan.words)
-    return Compiled(plan.structures[place], item.derived, names, conditions)
+def _compiled(item: _Evaluation) -> Compiled:
+    """The structure of a part, compiled once for all parts that follow each other."""
+    key = (item.request, item.place)
+    if key not in _READY:
+        plan = understood(item.request)
+        fields = tuple(one.name for one in plan.swept)
+        names = [name for name in item.stored if name not in fields]
+        conditions = resolved(plan.conditions, (*fields, *item.known), plan.words)
+        _READY.clear()
+        _READY[key] = Compiled(plan.structures[item.place], item.derived, names, conditions)
+    return _READY[key]
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str]) -> list[str]:
