@@ -182,7 +182,7 @@ def _evaluated(engine: Engine, items: Sequence[_Evaluation], progress: Progress,
     for place, result in engine.map(_evaluate, items):
         if isinstance(result, str):
             raise fail(result, None)
-        found[place] = result
+        results[place] = result
         done += prod(map(len, items[place].axes.values()))
         kept += result.count
         progress("points", done, points, kept)
