@@ -11,8 +11,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bpir.cost.shape import axis_of
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.plan import Task
+from bpir.dialects.stages import PIPELINE
 from bpir.exporter.chakra_schema import COLLECTIVES, Schema
 from bpir.exporter.mesh import Group, Ranks
 from bpir.exporter.numbers import Numbers
@@ -22,7 +24,7 @@ from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.verifiers.levels import level_of, place_of
 
-TENSOR = "tensor"
+EXPERT, REPLICAS = "expert", "data"
 _OF_SHARDS = frozenset({"all_gather"})
 """Collectives to which a rank gives its shard of the message; to all others it gives as much as the message has."""
 MOST_NODES = 10_000_000  # of all files together
@@ -59,11 +61,25 @@ def _ranks(plan: PortablePlanIR, numbers: Numbers) -> Ranks:
     meshes = plan.meshes
     axes = dict(meshes[0].axes) if meshes else {}
     sizes = {name: numbers.of(size, f"the size of the mesh axis '{name}'", meshes[0].span) for name, size in axes.items()}
-    for name, size in sizes.items():
-        if name != TENSOR and size > 1:
-            message = f"a mesh with {size} ranks of '{name}' can't be exported yet: the plan does not say what each of them does"
-            raise fail(message, meshes[0].span)
+    if sizes.get(PIPELINE, 1) > 1 or plan.stages:
+        message = "the stages of a pipeline can't be exported yet: their schedule is not written out"
+        raise fail(message, plan.stages[0].span if plan.stages else meshes[0].span)
     return Ranks(sizes)
+
+
+def _axes(task: Task, ranks: Ranks) -> tuple[str, ...]:
+    """The mesh axes over which a collective is.
+
+    Raises:
+        DiagnosticError: it is between replicas of two axes, of which experts' weights have one only.
+    """
+    axis = axis_of(task)
+    if axis == REPLICAS and ranks.axes.get(EXPERT, 1) > 1:
+        message = (
+            f"replicas along '{REPLICAS}' and '{EXPERT}' can't be exported yet: @{task.symbol} does not say which of them it is between"
+        )
+        raise fail(message, task.span)
+    return (axis,)
 
 
 class _Traces:
@@ -94,7 +110,7 @@ class _Traces:
             if ends:
                 yield self._transfer(place, step, needs, sends=rank == ends[0])
                 continue
-            group = self.ranks.group((TENSOR,), rank) if step.task.kind == "collective" else None
+            group = self.ranks.group(_axes(step.task, self.ranks), rank) if step.task.kind == "collective" else None
             key = (place, group.number if group else 0)
             if absent or key not in self.encoded:
                 self.encoded[key] = self._node(place, step, needs, group)
@@ -131,7 +147,8 @@ def _attributes(task: Task, ranks: Ranks, numbers: Numbers) -> dict[str, Any]:
         if task.kind_of_work not in COLLECTIVES:
             near = suggestion(task.kind_of_work, COLLECTIVES)
             raise fail(f"a trace has no collective '{task.kind_of_work}'{near}: @{task.symbol} can't be exported", task.span)
-        message = work.msg / ranks.axes.get(TENSOR, 1) if task.kind_of_work in _OF_SHARDS else work.msg
+        (axis,) = _axes(task, ranks)
+        message = work.msg / ranks.axes.get(axis, 1) if task.kind_of_work in _OF_SHARDS else work.msg
         size = number(message, "message")
         return {"is_cpu_op": False, "comm_type": COLLECTIVES[task.kind_of_work], "comm_size": size, **said}
     if task.kind == "transfer":

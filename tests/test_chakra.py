@@ -306,3 +306,47 @@ def test_nothing_is_left_of_a_trace_that_could_not_be_written(tmp_path: Path) ->
     (tmp_path / "trace.1.et").mkdir()
     assert export(tmp_path, plan_of(GPT, "tensor=2")) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.bpir", "trace.1.et"]
+
+
+def example_text(name: str) -> str:
+    return (ROOT / "examples" / f"{name}.bpir").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "kind"),
+    [
+        (GPT, f"tensor=2 data=2 optimizer_sharding=true communication={SHARDS}", "training"),
+        (LLAMA, "tensor=2 data=4", "training"),
+        (example_text("mixtral_8x7b"), "expert=4 tensor=2", "inference"),
+    ],
+    ids=["shares of replicas", "replicas", "experts"],
+)
+def test_collectives_are_over_the_axes_of_the_distributed_ones(text: str, options: str, kind: str) -> None:
+    """A plan does not say the axes; what an export takes them to be is what the tasks that it was made of say."""
+    from bpir.cost.shape import axis_of
+    from bpir.dialects.dist.tasks import Collective
+    from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
+
+    dist = run(read(text), f"distribute-{kind}{{{options}}}")
+    blocks = DistributedTaskIR(dist).blocks
+    over = {
+        (block.symbol if len(blocks) > 1 else "", task.label): task.mesh_axes for block in blocks for task in Collective.each(block.tasks)
+    }
+    found = {}
+    for task in PortablePlanIR(run(dist, f"plan-{kind}")).tasks:
+        if task.kind == "collective":
+            block, several, label = task.source.partition("/")
+            found[(block, label) if several else ("", task.source)] = [axis_of(task)]
+    assert found == over
+
+
+def test_experts_send_to_each_other_along_their_own_axis(tmp_path: Path) -> None:
+    """Four ranks of experts by two of tensor parallelism: rank 5 is expert 2, shard 1. The payload by hand: `B*k*H*e/4` bytes of a rank."""
+    plan = plan_of(example_text("mixtral_8x7b"), "expert=4 tensor=2", "inference")
+    ranks, groups = traces(tmp_path, plan, "--bind", "B=8", "c=128")
+    assert len(ranks) == 8
+    met(ranks, groups)
+    kinds = {(node.collective, tuple(groups[node.attributes["pg_name"]])) for node in ranks[5] if node.type == COLLECTIVE}
+    assert kinds == {("all_reduce", (4, 5)), ("all_to_all", (1, 3, 5, 7))}
+    sizes_ = {node.attributes["comm_size"] for node in ranks[5] if node.type == COLLECTIVE and node.collective == "all_to_all"}
+    assert sizes_ == {8 * 2 * 4096 * 2 // 4}
