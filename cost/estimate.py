@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -132,17 +132,21 @@ def _tokens(plan: PortablePlanIR, shape: Shape, report: Report, numbers: Mapping
 
 def _unfit(system: System, shape: Shape, report: Report) -> tuple[Diagnostic, ...]:
     """What the described machine has no room for."""
-    found = []
+    return (*_too_many_ranks(system, shape), *_too_little_memory(system, report))
+
+
+def _too_many_ranks(system: System, shape: Shape) -> Iterator[Diagnostic]:
     for axis, size in shape.ranks.items():
         number_of_tier = system.axes.get(axis, len(system.tiers))
         tier = system.tiers[number_of_tier] if number_of_tier < len(system.tiers) else None
         if tier is not None and size > tier.devices:
             message = f"{size} ranks of '{axis}' are more than the {tier.devices} devices of network tier {tier.number}"
-            found.append(warning(message, tier.view.place()))
+            yield warning(message, tier.view.place())
+
+
+def _too_little_memory(system: System, report: Report) -> Iterator[Diagnostic]:
     has = system.memory_bytes
     if has is not None and report.job is not None and "total" in report.job.memory:
         needs = number(report.job.memory["total"])
         if needs > has:
-            message = f"the fullest device needs {int(needs):,} bytes, and the system has {int(has):,}"
-            found.append(warning(message, system.file.place("memory")))
-    return tuple(found)
+            yield warning(f"the fullest device needs {int(needs):,} bytes, and the system has {int(has):,}", system.file.place("memory"))

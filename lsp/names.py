@@ -218,13 +218,17 @@ class _Reader:
                 return "label"
             return "lineage" if before.kind == "word" and before.text in _LINEAGE else ""
         if before.text == "=":
-            key = self._near(index, -2).text
-            if key == "sym_name" and self._in_own_dictionary(index):
-                return "symbol"
-            if key == label and label:
-                return "label"
-            return "lineage" if key in ("source", "from", "tied") and operation.declaration is not None else ""
+            return self._role_of_value(index, label, operation.declaration is not None)
         return "dimension" if operation.name == "bp.symbols" and self._key_of_list(index) == "symbols" else ""
+
+    def _role_of_value(self, index: int, label: str, declared: bool) -> str:
+        """The role of the value of a key, in generic form; `label` is the key of the operation's label, if it has one."""
+        key = self._near(index, -2).text
+        if key == "sym_name" and self._in_own_dictionary(index):
+            return "symbol"
+        if key == label and label:
+            return "label"
+        return "lineage" if key in ("source", "from", "tied") and declared else ""
 
     def _in_own_dictionary(self, index: int) -> bool:
         """Whether the key before a string is of the operation's own properties or attributes, not of a dictionary in them."""

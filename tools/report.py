@@ -319,9 +319,14 @@ class Report:
         if self.ranks is not None:
             found += [self.ranks.count]
         if self.job is not None:
-            found += [self.job.microbatches, *(value for stage in self.job.stages for value in stage.values())]
-            found += [value for work in self.job.work.values() for value in vector(work).values()]
+            found += _of_job(self.job)
         return {name for value in found for name in value.symbols}
+
+
+def _of_job(job: Job) -> list[Expr]:
+    """The expressions of a job."""
+    found = [job.microbatches, *(value for stage in job.stages for value in stage.values())]
+    return found + [value for work in job.work.values() for value in vector(work).values()]
 
 
 def vector(work: Work) -> dict[str, Expr]:
