@@ -7,6 +7,7 @@ The schedule is played device by device: one forward, one backward; with several
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 import attrs
 
@@ -50,11 +51,7 @@ def parts_of(
                 raise DiagnosticError(error(f"the stage runs @{runs[0][0]} when the network has ended", stage.span))
             blocks, times = calls[index]
             taken, runs = runs[: len(blocks)], runs[len(blocks) :]
-            count = taken[0][1]
-            if [name for name, _ in taken] != list(blocks) or any(often != count for _, often in taken) or count > times - done:
-                shown = ", ".join(f"@{name} {often} times" for name, often in taken)
-                wanted = ", ".join(f"@{name}" for name in blocks)
-                raise DiagnosticError(error(f"the stage runs {shown}, where the network has {wanted}, {times - done} times", stage.span))
+            count = _runs_of(taken, blocks, times - done, stage)
             found.append(Part(index, int(count), place))
             done += int(count)
             if done == times:
@@ -62,6 +59,20 @@ def parts_of(
     if index < len(calls):
         raise DiagnosticError(error(f"no stage runs the last of @{calls[index][0][0]}", stages[-1].span))
     return found
+
+
+def _runs_of(taken: Sequence[tuple[str, Fraction]], blocks: Sequence[str], left: int, stage: Stage) -> Fraction:
+    """How often a stage runs the blocks of a call, which the network runs so often from there on.
+
+    Raises:
+        DiagnosticError: the stage runs others, or not all as often, or more often.
+    """
+    count = taken[0][1]
+    if [name for name, _ in taken] != list(blocks) or any(often != count for _, often in taken) or count > left:
+        shown = ", ".join(f"@{name} {often} times" for name, often in taken)
+        wanted = ", ".join(f"@{name}" for name in blocks)
+        raise DiagnosticError(error(f"the stage runs {shown}, where the network has {wanted}, {left} times", stage.span))
+    return count
 
 
 def wrong_transfers(border: Border, mesh: Mesh, sent: Sequence[tuple[str, Array]], numbers: Numbers) -> list[Diagnostic]:
@@ -111,10 +122,7 @@ def _played(devices: int, chunks: int, microbatches: int) -> dict[tuple[int, int
     Every device runs in its own order. From then on it has as many in all, or fewer: its chunks only change places.
     """
     orders = [list(_order(device, devices, chunks, microbatches)) for device in range(devices)]
-    done: set[tuple[str, int, int, int]] = set()
-    held: dict[tuple[int, int], int] = {}
-    most: dict[int, int] = {}
-    first: dict[int, dict[tuple[int, int], int]] = {}
+    play = _Play()
     places = [0] * devices
     moved = True
     while moved:
@@ -122,18 +130,40 @@ def _played(devices: int, chunks: int, microbatches: int) -> dict[tuple[int, int
         for device, order in enumerate(orders):
             while places[device] < len(order):
                 way, chunk, batch = order[places[device]]
-                if not _ready(way, device, chunk, batch, devices, chunks, done):
+                if not _ready(way, device, chunk, batch, devices, chunks, play.done):
                     break
-                if way == "backward" and device not in first:
-                    first[device] = {key: count for key, count in held.items() if key[0] == device}
-                done.add((way, device, chunk, batch))
-                held[device, chunk] = held.get((device, chunk), 0) + (1 if way == "forward" else -1)
-                most[device] = max(most.get(device, 0), sum(count for key, count in held.items() if key[0] == device))
+                play.run(way, device, chunk, batch)
                 places[device] += 1
                 moved = True
     assert all(place == len(order) for place, order in zip(places, orders, strict=True)), "the schedule stands still"
-    assert all(sum(first[device].values()) == most[device] for device in range(devices)), "more is in flight later"
-    return {key: count for counts in first.values() for key, count in counts.items()}
+    assert all(sum(play.first[device].values()) == play.most[device] for device in range(devices)), "more is in flight later"
+    return {key: count for counts in play.first.values() for key, count in counts.items()}
+
+
+class _Play:
+    """The runs that are done, and the microbatches in flight.
+
+    Attributes:
+        most: the most that each device has had at once.
+        first: the microbatches of each chunk of a device when it first goes back.
+    """
+
+    def __init__(self) -> None:
+        self.done: set[tuple[str, int, int, int]] = set()
+        self.most: dict[int, int] = {}
+        self.first: dict[int, dict[tuple[int, int], int]] = {}
+        self._held: dict[tuple[int, int], int] = {}
+
+    def run(self, way: str, device: int, chunk: int, batch: int) -> None:
+        """Run a microbatch through a chunk, forward or backward."""
+        if way == "backward" and device not in self.first:
+            self.first[device] = self._of(device)
+        self.done.add((way, device, chunk, batch))
+        self._held[device, chunk] = self._held.get((device, chunk), 0) + (1 if way == "forward" else -1)
+        self.most[device] = max(self.most.get(device, 0), sum(self._of(device).values()))
+
+    def _of(self, device: int) -> dict[tuple[int, int], int]:
+        return {key: count for key, count in self._held.items() if key[0] == device}
 
 
 def _ready(way: str, device: int, chunk: int, batch: int, devices: int, chunks: int, done: set[tuple[str, int, int, int]]) -> bool:
