@@ -329,9 +329,8 @@ def test_collectives_are_over_the_axes_of_the_distributed_ones(text: str, option
 
     dist = run(read(text), f"distribute-{kind}{{{options}}}")
     blocks = DistributedTaskIR(dist).blocks
-    over = {
-        (block.symbol if len(blocks) > 1 else "", task.label): task.mesh_axes for block in blocks for task in Collective.each(block.tasks)
-    }
+    tasks = [(block.symbol if len(blocks) > 1 else "", task) for block in blocks for task in block.tasks]
+    over = {(block, task.label): task.mesh_axes for block, task in tasks if isinstance(task, Collective)}
     found = {}
     for task in PortablePlanIR(run(dist, f"plan-{kind}")).tasks:
         if task.kind == "collective":
