@@ -165,3 +165,25 @@ def test_a_served_model_holds_a_cache_for_every_microbatch() -> None:
     cache = 2 * B * symbol("c") * symbol("d") * symbol("e") * symbol("h") / t
     assert [stage["kv_cache"] for stage in found.stages] == [n * ceildiv(L - place, constant(2)) * cache for place in range(2)]
     assert list(found.stages[0]) == ["weights", "kv_cache", "workspace", "total"]
+
+
+def test_too_many_sizes_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A maximum of more sizes than an expression may hold: a report has no job, and a plan is not said to fit."""
+    from bpir.dialects.levels import PortablePlanIR
+    from bpir.ir.expression_error import ExpressionError
+    from bpir.verifiers.stage_capacity import verify_stage_capacity
+    from bpir.verifiers.stage_memory import StageMemory
+
+    text = MODEL.replace("bind.strategy", "bind.deployment @node {devices = 2, memory = 2**60}\nbind.strategy")
+    text = text.replace("where t | F, t | V", "where t | F, t | V, 9 > B, 9 > S, 9 > H, 9 > F, 9 > V, 9 > L, 9 > n")
+    plan = run(read(text), "distribute-training{pipeline=2 microbatches=n}", "plan-training")
+    assert verify_stage_capacity(PortablePlanIR(plan)) == []
+
+    def refuse(*_: object) -> None:
+        raise ExpressionError("too many")
+
+    monkeypatch.setattr(StageMemory, "device", refuse)
+    assert report(plan).job is None
+    found = verify_stage_capacity(PortablePlanIR(plan))
+    assert [d.undecided for d in found] == [True, True]
+    assert "too many sizes may be the largest" in found[0].message

@@ -16,7 +16,6 @@ from bpir.ir.syntax import references
 from bpir.verifiers.rulebooks import PLAN
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.sections import Rules, SectionCheck
-from bpir.verifiers.stage_capacity import verify_stage_capacity
 from bpir.verifiers.stage_rows import verify_shares
 
 
@@ -45,7 +44,11 @@ def verify(module: Operation) -> list[Diagnostic]:
     _meshes(findings, ir)
     unshared = verify_shares(findings.facts, ir.stages, _shared(ir), "section")
     sound = not findings.diagnostics and not unshared
-    return [*findings.diagnostics, *unshared, *(verify_stage_capacity(ir) if sound else ())]
+    if sound and ir.stages and ir.deployments:
+        from bpir.verifiers.stage_capacity import verify_stage_capacity
+
+        return verify_stage_capacity(ir)
+    return [*findings.diagnostics, *unshared]
 
 
 def _shared(ir: PortablePlanIR) -> dict[str, tuple[Section, Expr]]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
-
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
 from bpir.dialects.plan import Buffer, Task
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, total
+from bpir.ir.records import Record
 
 TRAINING = {
     "weights": "weights",
@@ -31,8 +30,7 @@ HELD = {"constant": "weights", "optimizer": "optimizer", "state": "kv_cache", "g
 """What buffers hold that outlive a part of a step, by their role; all others hold activations."""
 
 
-@attrs.frozen
-class Chunk:
+class Chunk(metaclass=Record):
     """A part of a network that a device runs: its sections with how often, and of how many microbatches it holds what backward reads."""
 
     runs: Sequence[tuple[str, Expr]]
