@@ -90,11 +90,11 @@ def _first_place(names: Iterable[str], place: Callable[[str], Span | None]) -> S
 def _assumed(module: Operation, relation: Relation) -> str:
     """Why a relation must hold that no declaration states, and what to do where it cannot."""
     said = f"'{relation.text}' was assumed when the model was distributed"
-    if relation.kind != "greater" or relation.right is not ONE:
-        return f"{said}: distribute it again with numbers for which it holds"
     strategies = [strategy.fields for strategy in Strategy.each(top_level(module))]
     degrees = [name for fields in strategies for name in fields if as_expr(fields[name]) is relation.left]
-    return f"{said}: for one rank, distribute it again with the option {degrees[0] if degrees else 'tensor'}=1"
+    if relation.kind != "greater" or relation.right is not ONE or not degrees:
+        return f"{said}: distribute it again with numbers for which it holds"
+    return f"{said}: for one rank, distribute it again with the option {degrees[0]}=1"
 
 
 def _with_bindings(module: Operation, merged: Operation | None) -> Operation:

@@ -80,8 +80,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R18 are the gate of every run; each
     reads a task as what it computes. E1 to E16 are proved from this text against derived tasks in `tests/test_equations.py`, closed
     forms of the papers in `tests/test_training_closed_forms.py`, Calculon's facts integer by integer in
-    `tests/test_training_calculon.py`, replay in `tests/test_pipeline.py`. Unverified: pipeline and data parallelism are read from the
-    strategy, no task of theirs is derived; nothing was measured on a machine.
+    `tests/test_training_calculon.py`, replay in `tests/test_pipeline.py`. Stages are judged by rules stages.R1 to R6. Unverified:
+    nothing was measured on a machine.
 
     Example:
 
