@@ -37,8 +37,8 @@ lint: .venv/installed ## ruff and mypy
 # The site, in build/site; needs no network to be read. Material advertises its successor unless the variable says not to.
 docs: .venv/docs ## the site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@if command -v npm >/dev/null; then $(BIN)/python playground/build.py build/site/playground; \
-	  else echo "the playground is left out of the site: npm is not installed"; fi
+	@if command -v npm >/dev/null && $(BIN)/python playground/build.py build/site/playground; then :; \
+	  else echo "the playground is left out of the site: it is built where npm is installed, and can install"; fi
 
 .venv/docs: .venv/installed
 	$(BIN)/python -m pip install --quiet $(INSTALL:.[test]=.[docs])
