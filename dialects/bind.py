@@ -38,6 +38,8 @@ class Field(metaclass=Interned):
 
 BOOLEAN = ("true", "false")
 CAUSAL = ("dense", "half", "exact")
+ZERO_STAGES = ("0", "1", "2")
+GRADIENTS = ("weights", "f32")
 RECOMPUTE = ("none", "attention", "core_attention", "full")
 
 WORKLOAD = (
@@ -63,7 +65,7 @@ STRATEGY = (
     Field("stages", "layers of each stage, `[8, 8, 7]`, where they are not shared out as evenly as can be", several=True),
     Field("interleaving", "chunks of layers that each stage has, in turn with the others", default="1"),
     Field("microbatches", "how often a step runs forward and backward before it updates weights", default="1"),
-    Field("data", "data-parallel degree"),
+    Field("data", "data-parallel degree: replicas, each with a batch of its own", default="1"),
     Field("expert", "expert-parallel degree: the ranks share the experts and the batch", default="1"),
     Field("latent", "the form of latent attention of inference: K and V of all visible tokens, or of none", ("expanded", "absorbed")),
     Field(
@@ -75,7 +77,9 @@ STRATEGY = (
     Field("recompute", "what backward computes again", RECOMPUTE, "none"),
     Field("all_gather_redo", "keep the shard of a gathered input and gather again in backward", BOOLEAN, "false"),
     Field("fused_activation", "the activation moves no bytes of its own", BOOLEAN, "false"),
-    Field("optimizer_sharding", "shard the optimizer over the data-parallel ranks", BOOLEAN, "false"),
+    Field("zero", "what replicas share: optimizer states (1), gradients as well (2)", ZERO_STAGES, "0"),
+    Field("optimizer_sharding", "share optimizer states and gradients among replicas, as zero = 2 does", BOOLEAN, "false"),
+    Field("gradients", "the element in which gradients of weights are kept and reduced", GRADIENTS, "weights"),
     Field("master_copy", "the optimizer keeps an fp32 copy of the weights", BOOLEAN),
     Field("convention", "the table of work rules", ("standard", "calculon"), "standard"),
 )

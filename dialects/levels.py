@@ -167,6 +167,12 @@ class DistributedTaskIR(ModuleIR):
         """The mesh that a block is on; None if the module has none of its name."""
         return next((mesh for mesh in self.meshes if mesh.symbol == block.mesh), None)
 
+    def reduces_early(self, block: dist.Block) -> bool:
+        """Whether the strategy of a block has gradients of weights reduced in backward, not before the optimizer."""
+        from bpir.dialects.replicas import reduces_in_backward
+
+        return any(reduces_in_backward(strategy.fields) for strategy in self.strategies if strategy.symbol == block.strategy)
+
     @cached_property
     def is_training(self) -> bool:
         """Whether a block of it is a training step."""

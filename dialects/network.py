@@ -124,13 +124,20 @@ def part_of(call: Operation) -> str:
     return calling.part if calling is not None else ""
 
 
-def part_of_phase(phase: str) -> str:
-    """The part of a training step that a task of a phase is of; empty for the phases of inference."""
+def part_of_phase(phase: str, kind: str = "", early: bool = False) -> str:
+    """The part of a training step that a task of a phase is of; empty for the phases of inference.
+
+    Args:
+        kind: of the task: a gather of the phase `gradient_reduction` is of updated weights.
+        early: whether gradients of weights are reduced as soon as backward has them, so that a rank never keeps all of them.
+    """
     if phase in ("prefill", "decode", ""):
         return ""
     if phase == FORWARD:
         return FORWARD
-    return OPTIMIZER if phase in ("gradient_reduction", "optimizer") else BACKWARD
+    if phase == "gradient_reduction":
+        return BACKWARD if early and kind != "all_gather" else OPTIMIZER
+    return OPTIMIZER if phase == "optimizer" else BACKWARD
 
 
 def half(part: str, values: Sequence[_T], count: int) -> Sequence[_T]:

@@ -46,7 +46,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
 
     Input invariant: a `model.block` whose first argument is batch x token x hidden; a workload that says phase and context; a
     strategy that says the tensor-parallel degree `t`. Its other fields change no task here: each that is not at its neutral value
-    gets a warning; pipeline and data are axes of the mesh.
+    gets a warning; pipeline and data are axes of the mesh: each replica has a batch of its own.
 
     Equations (one block, one rank; `b` sequences, `q` query and `c` visible tokens, `h` heads of size `d`, hidden `H`, feed-forward
     `F`, `e` bytes an element):
@@ -92,6 +92,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     causal: str | None = option("which pairs of query and key attention counts", "word", CAUSAL)
     head: str | None = option("which tokens go through model.last_token", "word", ("last", "all"))
     tensor: Expr | None = option("tensor-parallel degree", "expression")
+    data: Expr | None = option("data-parallel degree: replicas, each with a batch of its own", "expression")
     expert: Expr | None = option("expert-parallel degree", "expression")
     latent: str | None = option("the form of latent attention", "word", ("expanded", "absorbed"))
     pipeline: Expr | None = option("pipeline-parallel degree", "expression")

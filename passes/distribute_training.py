@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from bpir.dialects import bind as bind
-from bpir.dialects.bind import CAUSAL, RECOMPUTE, as_expr, as_word
+from bpir.dialects.bind import CAUSAL, GRADIENTS, RECOMPUTE, ZERO_STAGES, as_word
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, layer_of
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
+from bpir.dialects.replicas import GRADIENTS as SHARED_GRADIENTS
+from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, zero_stage
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, fail
-from bpir.ir.expression import ONE, ZERO, Expr, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation, Region
 from bpir.ir.syntax import symbol_of
 from bpir.passes.base import DerivationPass, option
@@ -111,7 +115,9 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     recompute: str | None = option("what backward computes again", "word", RECOMPUTE)
     all_gather_redo: bool | None = option("gather again in backward", "flag")
     fused_activation: bool | None = option("the activation moves no bytes", "flag")
-    optimizer_sharding: bool | None = option("shard the optimizer over the data-parallel ranks", "flag")
+    zero: str | None = option("what replicas share: optimizer states (1), gradients (2)", "word", ZERO_STAGES)
+    optimizer_sharding: bool | None = option("share optimizer states and gradients among replicas: zero = 2", "flag")
+    gradients: str | None = option("the element in which gradients of weights are kept", "word", GRADIENTS)
     master_copy: bool | None = option("the optimizer keeps an fp32 copy of the weights", "flag")
     convention: str | None = option("the table of work rules", "word", tuple(CONVENTIONS))
 
@@ -126,7 +132,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         choices = choices_of(strategy, parallel)
         schedule = schedule_of(strategy, table.facts, module, self.spans)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
-        mesh = {TENSOR: degree}
+        spanned = mesh_of_strategy(strategy, table.facts)
+        mesh = {**spanned, TENSOR: degree}
         models = blocks_to_derive(ir.expanded.module)
         replaced: set[str] = set()
         divided, padded = assumptions.may_divide(degree), tables(models)
@@ -154,6 +161,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                 assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
                 between.update(dict.fromkeys(filter(None, (lone_symbol(input_axis(operation, TOKEN_RANK - 1)),))))
             graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh)
+            graph.copy_weights(share_with(assumptions, resizing, convention.name, choices.zero))
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
                 for layer in graph:
@@ -162,7 +170,6 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     if layer.view.weights is not ZERO:
                         for type in layer.summed_weights:
                             assumptions.assume_share(degree, type.dims)
-                        assumptions.assume_divides(choices.shards, layer.view.owned.substitute(resizing))
             properties: dict[str, Attribute] = {
                 "sym_name": StringAttr(symbol_of(operation)),
                 "source": StringAttr(symbol_of(operation)),
@@ -176,8 +183,11 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             blocks.append(resized(derived, {axis: size for axis, size in resizing.items() if axis in axes}))
         if parallel:
             assumptions.require_parallel(degree)
+        for axis in REPLICAS:
+            if axis in spanned:
+                assumptions.require_parallel(spanned[axis])
         stages = pipeline(schedule, ir.expanded.module, blocks, assumptions, strategy, training=True)
-        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(mesh_of_strategy(strategy, table.facts))}
+        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(spanned)}
         return DistributedTaskIR(
             new_module(
                 module,
@@ -235,21 +245,60 @@ def choices_of(strategy: Binding, parallel: bool) -> Choices:
         )
     if flag("all_gather_redo") and recompute == "full":
         raise fail("all_gather_redo keeps a shard to gather again, and recompute = full keeps nothing: choose one", span)
-    shards = ONE
-    if flag("optimizer_sharding"):
-        data = as_expr(fields.get("data"))
-        if data is None:
-            raise fail("optimizer_sharding shards the optimizer over data-parallel ranks: say how many with 'data'", span)
-        shards = data
     return Choices(
         strategy.expr("tensor", "distribution"),
-        shards,
+        stage_of(strategy),
         scattered and parallel,
         recompute,
         flag("all_gather_redo"),
         flag("fused_activation"),
         flag("master_copy") if "master_copy" in fields else None,
+        as_word(fields.get("gradients")) == "f32",
     )
+
+
+def stage_of(strategy: Binding) -> int:
+    """The ZeRO stage that a strategy says, in one way or the other.
+
+    Raises:
+        DiagnosticError: its fields contradict each other, or nothing says how many replicas there are.
+    """
+    fields, span = strategy.fields, strategy.operation.span
+    zero, sharding = as_word(fields.get("zero")), as_word(fields.get("optimizer_sharding"))
+    stage = zero_stage(fields)
+    if zero is not None and sharding is not None and (sharding == "true") != (stage == SHARED_GRADIENTS):
+        raise fail(
+            f"optimizer_sharding = {sharding} contradicts zero = {zero}: it shares optimizer states and gradients, which is zero = 2; "
+            "leave it out",
+            span,
+        )
+    if stage and all(name not in fields for name in REPLICAS):
+        said = f"zero = {zero}" if zero is not None else "optimizer_sharding"
+        raise fail(f"{said} shards the optimizer over data-parallel ranks: say how many with 'data'", span)
+    if as_word(fields.get("convention")) == "calculon":
+        if stage not in (0, SHARED_GRADIENTS):
+            why = "Calculon shares optimizer states and gradients or nothing"
+            raise fail(f"{why}: with convention = calculon zero is 0 or 2, not {zero}", span)
+        if as_word(fields.get("gradients")) == "f32":
+            raise fail("Calculon keeps gradients as wide as the weights: leave gradients = f32 out with convention = calculon", span)
+    return stage
+
+
+def share_with(assumptions: Assumptions, resizing: Mapping[str, Expr], convention: str, zero: int) -> Callable[[Expr, Expr], Expr]:
+    """What a rank has of elements that so many replicas share: `ceildiv(n, D)` of `n`.
+
+    Where they lie shared, a whole share is assumed unless the numbers say that it is none. Calculon's may be fractions.
+    """
+
+    def share(elements: Expr, copies: Expr) -> Expr:
+        size = elements.substitute(resizing)
+        if convention == "standard" and (zero < OPTIMIZER_STATES or assumptions.leaves_rest(copies, size)):
+            return ceildiv(elements, copies)
+        if convention == "standard":
+            assumptions.assume_whole(copies, size)
+        return elements / copies
+
+    return share
 
 
 def refuse_without_gradient(block: Operation) -> None:

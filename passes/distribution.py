@@ -76,6 +76,12 @@ class Assumptions:
             raise fail(numbers, span, note(f"the batch must be a multiple of {self._number(ranks)}"))
         self.assume_divides(ranks, batch)
 
+    def assume_whole(self, parts: Expr, size: Expr) -> None:
+        """A whole share, as `assume_divides`: what was recorded before may prove it, too."""
+        known = any(r.kind == "divides" and r.left is parts for r in self.recorded)
+        if not known or not Facts((*self.table.relations, *self.recorded)).divides(parts, size).proved:
+            self.assume_divides(parts, size)
+
     def assume_share(self, ranks: Expr, dims: Sequence[Expr]) -> None:
         """A reduction gives each rank a whole share: by a declared relation, an instance of one (`8 | H` of `t | H`), or as recorded."""
         instance = next((dim for dim in dims if self._instantiates(ranks, dim)), None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
-from bpir.dialects.network import called, calls, networks, part_of_phase
+from bpir.dialects.network import called, calls, networks
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation
@@ -64,7 +64,7 @@ def plan_blocks(ir: DistributedTaskIR, make: Make) -> tuple[dict[str, Planning],
         plannings[name] = make(block, space, first)
         found.append(plannings[name].run())
         if ir.is_training:
-            parts |= {first + index: (name, part_of_phase(task.phase)) for index, task in enumerate(block.tasks)}
+            parts |= {first + index: (name, plannings[name].part(task)) for index, task in enumerate(block.tasks)}
         first += len(plannings[name].tasks)
     if whole and parts:
         space.keep(parts)

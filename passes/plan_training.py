@@ -89,6 +89,12 @@ class _TrainingPlanning(Planning):
         returned = list(dict.fromkeys(v for v in self.block.returned if v not in self.homes))
         for task in self.tasks:
             self.add_weights(task)
+            if isinstance(task, dist.Compute) and task.phase == "optimizer":  # updates the weights where they lie
+                self.homes.update(dict.fromkeys(task.results, self.weights_of(task)))
+                continue
+            if isinstance(task, dist.AllGather) and task.phase == "gradient_reduction":  # so does the gather from the ranks' shares
+                self.homes.update(dict.fromkeys(task.results, self.homes[task.operands[0]]))
+                continue
             role = "gradient" if "gradient" in task.phase else "activation"
             results = task.operation.results
             for value in results:
@@ -104,7 +110,7 @@ class _TrainingPlanning(Planning):
 
     def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         reads, writes = super().uses(task)
-        if task.phase == "optimizer":
+        if task.phase == "optimizer" and isinstance(task, dist.Compute):
             state = self.states[task.layer]
             reads.append(state)
             writes += [self.weights_of(task), state]

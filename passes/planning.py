@@ -27,6 +27,7 @@ class Planning:
     def __init__(self, ir: DistributedTaskIR, block: dist.Block, space: Space, first: int) -> None:
         self.block = block
         self.mesh = mesh_of(ir, block)
+        self.early = ir.reduces_early(block)  # the reduction of gradients of weights
         self.space = space
         self.first = first  # the place of the first task in the plan
         self.tasks = block.tasks
@@ -50,9 +51,13 @@ class Planning:
     def sized(self, groups: list[list[dist.Task]]) -> None:
         """Give the buffers their sizes that depend on which tasks may run at once."""
 
+    def part(self, task: dist.Task | plan.Task) -> str:
+        """The part of a training step that a task is of."""
+        return part_of_phase(task.phase, task.kind_of_work, self.early)
+
     def places(self, part: str) -> list[int]:
         """Where the tasks of a part of a training step stand in the plan; in inference all are of the part ""."""
-        return [self.first + index for index, task in enumerate(self.tasks) if part_of_phase(task.phase) == part]
+        return [self.first + index for index, task in enumerate(self.tasks) if self.part(task) == part]
 
     def run(self) -> tuple[list[Operation], list[Operation]]:
         """The tasks and the groups of those that may run at once; the buffers are in the space."""
@@ -160,7 +165,7 @@ class Planning:
         for task in plan.Task.each(tasks):
             after = task.after
             if after:  # sections run one after another
-                key = (part_of_phase(task.phase), *after) if self.space.sectioned else after
+                key = (self.part(task), *after) if self.space.sectioned else after
                 together.setdefault(key, []).append(task.symbol)
         groups = [names for names in together.values() if len(names) > 1]
         return [

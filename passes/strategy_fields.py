@@ -8,6 +8,7 @@ from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text, numbers_o
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import ModelOperation, part_of, settings_of
 from bpir.dialects.model.elementwise import Softmax
+from bpir.dialects.replicas import REPLICAS
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning
 from bpir.ir.expression import ONE, Expr, constant
@@ -26,8 +27,7 @@ LATENT = "latent"
 FP32 = 4
 """Bytes of an element of the optimizer's master copy."""
 
-_NEUTRAL = ("none", "false", "all_reduce", "standard", "expanded")
-_REPLICAS = "is not derived: {}, and only the mesh counts the replicas"
+_NEUTRAL = ("none", "false", "all_reduce", "standard", "expanded", "0", "weights")
 
 
 def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
@@ -37,14 +37,16 @@ def mesh_of_strategy(strategy: Binding, facts: Facts) -> dict[str, Expr]:
 
 
 def unheeded_in_inference(strategy: Binding, current: Pass, facts: Facts, blocks: Iterable[Operation]) -> list[Diagnostic]:
-    """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism, and the forms of operations."""
+    """Warnings of an inference pass: it reads the degrees of tensor, expert and pipeline parallelism, and the forms of operations.
+
+    Replicas (`data`) share nothing: each runs its own batch.
+    """
     rules = [o.declaration for block in blocks for o in block.body]
     forms = {rule.form_field for rule in rules if isinstance(rule, ModelOperation)}
-    heeded = (TENSOR, EXPERT, "pipeline", "stages", "microbatches", "interleaving", *forms)
+    heeded = (TENSOR, EXPERT, "data", "pipeline", "stages", "microbatches", "interleaving", *forms)
     reasons = {field.name: "changes nothing in inference" for field in STRATEGY if field.name not in heeded}
     if LATENT in reasons:
         reasons[LATENT] = "changes nothing: no block has latent attention"
-    reasons |= {"data": _REPLICAS.format("no rank has a part of the batch")}
     reasons |= _without_stages(strategy, facts)
     return _unheeded(strategy, current, facts, reasons)
 
@@ -60,10 +62,8 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
     reasons = _without_stages(strategy, facts)
     reasons[LATENT] = "changes nothing in training, which makes K and V of all tokens"
     reasons[EXPERT] = "is not derived in training: every rank has all experts, and only the mesh counts the ranks"
-    if as_word(strategy.fields.get("optimizer_sharding")) != "true":
-        reasons["data"] = _REPLICAS.format("without optimizer_sharding no task changes")
-    elif _neutral(strategy.fields.get("data"), facts):
-        reasons["optimizer_sharding"] = "changes nothing with data = 1"
+    if all(_neutral(strategy.fields.get(axis), facts) for axis in REPLICAS):
+        reasons |= dict.fromkeys(("zero", "optimizer_sharding"), "changes nothing with data = 1")
     if _neutral(strategy.fields.get(TENSOR), facts):
         reasons |= dict.fromkeys(("communication", "all_gather_redo"), "changes nothing with tensor = 1")
     if not any(rule.fusible for rule in rules):

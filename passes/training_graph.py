@@ -7,15 +7,16 @@ fork's sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import attrs
 
-from bpir.dialects.bp import TensorType
+from bpir.dialects.bp import TensorType, product
 from bpir.dialects.model.base import ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of, tied_to
 from bpir.dialects.model.conventions import LayerView
 from bpir.dialects.model.structure import Return
+from bpir.dialects.replicas import REPLICAS
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
@@ -52,6 +53,7 @@ class Layer:
     results: list[Flow]
     view: LayerView
     mask: Flow | None = None  # of a dropout
+    replicas: tuple[str, ...] = ()  # the mesh axes of replicas of the batch
 
     @property
     def is_collective(self) -> bool:
@@ -94,10 +96,16 @@ class Layer:
             return ()
         factors = self.rule.factors(self.operation)
         return tuple(
-            any(axes and factor not in weight for factor, axes in zip(tensor, flow.type.axes, strict=True))
+            any(TENSOR in axes and factor not in weight for factor, axes in zip(tensor, flow.type.axes, strict=True))
             for weights, tensor, flow in zip(factors.weights, factors.results, self.results, strict=True)
             for weight in weights
         )
+
+    @cached_property
+    def copied_over(self) -> tuple[str, ...]:
+        """The mesh axes whose ranks hold the same weights, each with its own part of the batch; none for a layer without weights."""
+        own = {axis for type in self.weight_types for names in type.axes for axis in names}
+        return tuple(axis for axis in self.replicas if axis not in own) if self.weight_types else ()
 
     @cached_property
     def summed_weights(self) -> list[TensorType]:
@@ -130,6 +138,22 @@ class Graph:
                     flow.returned = True
             else:
                 self._operation(operation)
+
+    def copy_weights(self, share: Callable[[Expr, Expr], Expr]) -> None:
+        """Say of each layer how many ranks hold its weights, and what a rank has where they share them.
+
+        Args:
+            share: of elements and the number of ranks.
+        """
+        replicas = tuple(axis for axis in REPLICAS if axis in self.mesh)
+        for layer in self.layers:
+            layer.replicas = replicas
+            over = layer.copied_over
+            if over and layer.rule is not None:
+                copies = product(self.mesh[axis] for axis in over)
+                view, whole = layer.view, layer.rule.weight_types(layer.view.local)
+                shares = tuple(share(type.elements, copies) for type in whole)
+                layer.view = LayerView(view.kind, view.rule, view.local, view.uses, view.gradients, copies, shares)
 
     def _flow(self, value: Value, type: TensorType, producer: Layer | None, name: str) -> Flow:
         found = self.flows[value] = Flow(type, producer, value.name or name)
@@ -177,7 +201,7 @@ class Graph:
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
             if flow.type.unreduced and value not in self.late:
-                name = self._free(f"{group_of(layer_of(operation))}.output_collective", operation)
+                name = self.free(f"{group_of(layer_of(operation))}.output_collective", operation)
                 exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
                 exit.results[0].name = f"{flow.name}_sum"
                 flow = exit.results[0]
@@ -220,18 +244,18 @@ class Graph:
 
     def _fork(self, name: str, operation: Operation, value: Value, uses: int) -> None:
         flow = self.flows[value]
-        fork = self._layer(self._free(name, operation), "fork", operation, None, [flow], [flow.type], uses)
+        fork = self._layer(self.free(name, operation), "fork", operation, None, [flow], [flow.type], uses)
         fork.results[0].name = flow.name
         self.flows[value] = fork.results[0]
 
     def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
         flow = self.flows[value]
-        name = self._free(f"{group}.input_collective", operation)
+        name = self.free(f"{group}.input_collective", operation)
         entry = self._layer(name, "input_collective", operation, None, [flow], [flow.type.whole]).results[0]
         entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
         flow = entry
         if uses > 1:
-            fork = self._layer(self._free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
+            fork = self._layer(self.free(f"{group}.qkv_fork", operation), "fork", operation, None, [flow], [flow.type], uses)
             fork.results[0].name = flow.name
             self.heads.add(fork)
             flow = fork.results[0]
@@ -241,7 +265,8 @@ class Graph:
         """Whether regions have collectives at their borders."""
         return self.regions.parallel and bool(self.regions.axes)
 
-    def _free(self, name: str, operation: Operation) -> str:
+    def free(self, name: str, operation: Operation) -> str:
+        """The name of a layer that the model does not have, or another one where the file has taken it."""
         return free_name(name, layer_of(operation), self.names)
 
     def _layer(

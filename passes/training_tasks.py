@@ -15,6 +15,7 @@ from bpir.ir.syntax import symbol_of
 from bpir.passes.placement import TENSOR
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
+from bpir.passes.training_replicas import Replicas
 
 
 class Tasks:
@@ -32,6 +33,7 @@ class Tasks:
         self.tied: dict[str, list[Layer]] = {}  # those with weight gradients, by the layer whose table they read
         self.gathered: dict[Value, Value] = {}  # the gradients that backward gathers, each once
         self.copied: set[Layer] = set()  # the collectives whose gradient another one has gathered
+        self.replicas = Replicas(self)
 
     def block(self) -> Block:
         arguments = [Value(flow.type, name=flow.name) for flow in self.graph.arguments]
@@ -52,9 +54,14 @@ class Tasks:
         for layer in self.graph:
             if layer.summed_weights:
                 self._reduce_weight_gradients(layer)
-        for layer in self.graph:
-            if layer.view.owned is not ZERO:
-                self._task(layer, "optimizer", self.weight_gradients[layer], [], self.convention.optimizer(layer.view), "adam")
+        trained = [layer for layer in self.graph if layer.view.owned is not ZERO]
+        for layer in trained:
+            self.replicas.reduce(layer)
+        for layer in trained:
+            updated = self.replicas.updated(layer)
+            self._task(layer, "optimizer", self.weight_gradients[layer], updated, self.convention.optimizer(layer.view), "adam")
+        for layer in trained:
+            self.replicas.gather(layer)
         self._memory()
         results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
         results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments) if not flow.type.is_index]
@@ -178,7 +185,9 @@ class Tasks:
             needed = [self._kept(flow) for flow in self.memory.reads(layer, True)]
             needed += [value for tied in self._tied_to(layer) for value in self.weight_gradients[tied]]
             parts = zip(layer.weight_types, layer.partial_weights, strict=True)
-            results = [Value(type.partial(TENSOR) if partial else type) for type, partial in parts]
+            over = layer.copied_over
+            gradients_of = (self.replicas.gradient_type(type).partial(*over, *((TENSOR,) if partial else ())) for type, partial in parts)
+            results = list(map(Value, gradients_of))
             work = self.convention.weight_gradient(layer.view)
             matmul = rule.weight_gradient_matmul(layer.view.local)
             self._task(layer, "weight_gradient", [*gradients, *needed], results, work, layer.kind, ZERO, matmul)
@@ -193,11 +202,12 @@ class Tasks:
         """One all-reduce of those gradients of a layer's weights of which each rank has a part."""
         parts = zip(self.weight_gradients[layer], layer.partial_weights, strict=True)
         operands = [value for value, partial in parts if partial]
-        results = [Value(type) for type in layer.summed_weights]
+        types = [self.replicas.gradient_type(type) for type in layer.summed_weights]
+        results = [Value(type.partial(*layer.copied_over)) for type in types]
         over = ArrayAttr((ArrayAttr((StringAttr(TENSOR),)),))
         properties: dict[str, Attribute] = {"reduction": StringAttr("sum"), "axes": over}
-        work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in layer.summed_weights)
-        properties |= self._names(layer, "gradient_reduction", work)
+        work = self.convention.gradient_reduction(type.local(self.graph.mesh) for type in types)
+        properties |= self.names(layer, "gradient_reduction", work)
         self.out.append(dist.AllReduce.build(operands, results, properties, span=layer.operation.span))
         summed = dict(zip(operands, results, strict=True))
         self.weight_gradients[layer] = [summed.get(value, value) for value in self.weight_gradients[layer]]
@@ -216,7 +226,7 @@ class Tasks:
 
     # --- what the tasks look like
 
-    def _names(self, layer: Layer, phase: str, work: Work) -> dict[str, Attribute]:
+    def names(self, layer: Layer, phase: str, work: Work) -> dict[str, Attribute]:
         return {
             "task": StringAttr(f"{layer.name}.{phase}"),
             "phase": StringAttr(phase),
@@ -235,7 +245,7 @@ class Tasks:
         weights: Expr | None = None,
         matmul: Expr = ZERO,
     ) -> None:
-        properties = {**self._names(layer, phase, work), "kind": StringAttr(kind)}
+        properties = {**self.names(layer, phase, work), "kind": StringAttr(kind)}
         weights = layer.view.weights if weights is None else weights
         if weights is not ZERO:
             properties["weights"] = ExprAttr(weights)
@@ -246,7 +256,7 @@ class Tasks:
         self.out.append(dist.Compute.build(operands, results, properties, span=layer.operation.span))
 
     def _collective(self, layer: Layer, phase: str, operand: Value, result: Value, work: Work, reduces: bool) -> None:
-        properties = self._names(layer, phase, work)
+        properties = self.names(layer, phase, work)
         types = (operand.type, result.type)
         assert isinstance(types[0], TensorType) and isinstance(types[1], TensorType)
         marks = [

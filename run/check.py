@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from math import prod
 from typing import TypeVar
 
 import attrs
@@ -17,6 +17,7 @@ from bpir.dialects.model import structure as model
 from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.embedding import Embedding
 from bpir.dialects.network import networks
+from bpir.dialects.replicas import REPLICAS, zero_stage
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation, Value
@@ -129,8 +130,8 @@ class BlockCheck:
     def run(self) -> Outcome:
         refuse_large(self.block.operation, self.numbers, len(self.mesh.ranks))
         outcome, model = self.outcome, self._model()
-        ranks, lineage = Ranks(self.mesh, self.numbers, model.floor), Lineage(model.graph)
-        updates = Updates(ranks, model, lineage, self._shards(), self._copies)
+        ranks, lineage = Ranks(self.mesh, self.numbers, model.floor, self._replicas()), Lineage(model.graph)
+        updates = Updates(ranks, model, lineage, self._copies)
         run = BlockRun(self.block, ranks, model, Tasks(ranks, model, lineage, updates))
         try:
             run.run()
@@ -151,7 +152,8 @@ class BlockCheck:
     def _memory(self, run: BlockRun, inputs: int) -> None:
         """What is alive between tasks, once all values are right."""
         arrays = run.ranks.arrays
-        self.outcome.against += LayerBytes(self.block, arrays, run.meters, self.numbers, self._shards(), self._copies, self.fused).wrong()
+        stage = zero_stage(self.strategy)
+        self.outcome.against += LayerBytes(self.block, arrays, run.meters, self.numbers, stage, run.tasks.updates, self.fused).wrong()
         found = [] if self.inference else [stored_activations(self.block, inputs, arrays, self.numbers)]
         if self.plan is not None:
             buffers = buffers_of(self.plan, self.numbers, self.block.symbol)
@@ -160,17 +162,12 @@ class BlockCheck:
             self.outcome.alive += alive
             self.outcome.against += against
 
-    def _shards(self) -> Fraction:
-        sharded = as_word(self.strategy.get("optimizer_sharding")) == "true"
-        degree = as_expr(self.strategy.get("data"))
-        return self.numbers.fraction(degree) if sharded and degree is not None else Fraction(1)
-
-    def _copies(self, gradient: Value) -> bool:
-        """Whether the optimizer keeps an fp32 copy of a weight: as the strategy says, else unless it is known to be as wide."""
+    def _copies(self, wide: Value) -> bool:
+        """Whether the optimizer keeps an fp32 copy of weights as wide as a value: as the strategy says, else unless known to be f32."""
         chosen = as_word(self.strategy.get("master_copy"))
-        if chosen is not None or not isinstance(gradient.type, TensorType):
+        if chosen is not None or not isinstance(wide.type, TensorType):
             return chosen == "true"
-        return not self.ir.symbols.facts.at_least(gradient.type.element_bytes, constant(4)).proved
+        return not self.ir.symbols.facts.at_least(wide.type.element_bytes, constant(4)).proved
 
     def _own_gradients(self, model: Model) -> None:
         assert model.gradients is not None
@@ -216,7 +213,15 @@ class BlockCheck:
     def _drawn(self, values: Numbers) -> list[Array]:
         types = [a.type for a in self.model_block.arguments if isinstance(a.type, TensorType)]
         draws = [draw_indices if type.is_index else draw for type in types]
-        return [draws[i](f"input {i}", tuple(map(values.size, type.dims))) for i, type in enumerate(types)]
+        replicas = prod(self.mesh.sizes[axis] for axis in self._replicas())  # each has a batch of its own
+        shapes = [(values.size(type.dims[0]) * replicas, *map(values.size, type.dims[1:])) for type in types]
+        return [draws[i](f"input {i}", shape) for i, shape in enumerate(shapes)]
+
+    def _replicas(self) -> tuple[str, ...]:
+        """The mesh axes along which each rank has a batch of its own: those of replicas that share no dimension of the arguments."""
+        types = [a.type for a in self.block.arguments if isinstance(a.type, TensorType)]
+        shared = {axis for type in types for names in type.axes for axis in names}
+        return tuple(axis for axis in REPLICAS if self.mesh.sizes.get(axis, 1) > 1 and axis not in shared)
 
     def _keeps_last_token(self) -> bool:
         """Whether the head sees the last token alone: the workload does not say `head = all`, and one token is not all there is."""

@@ -48,7 +48,7 @@ class Numbers:
         type = value.type
         if not isinstance(type, TensorType):
             raise fail(f"a task works on !bp.tensor values, found {type.text}", reader.span)
-        return Layout(tuple(map(self.size, type.dims)), type.axes, type.unreduced)
+        return Layout(tuple(map(self.size, type.dims)), type.axes, type.unreduced, type.shared)
 
     def width(self, value: Value) -> Fraction:
         """The bytes of an element."""

@@ -34,8 +34,8 @@ def properties(operation: Operation, facts: Facts, *without: str) -> tuple[tuple
 
 DEFAULTS = {
     "communication": "all_reduce", "recompute": "none", "convention": "standard",
-    **dict.fromkeys(("pipeline", "interleaving", "microbatches", "expert"), "1"),
-    "causal": "dense", "head": "last",
+    **dict.fromkeys(("pipeline", "interleaving", "microbatches", "expert", "data"), "1"),
+    "causal": "dense", "head": "last", "zero": "0", "gradients": "weights",
     **dict.fromkeys(("all_gather_redo", "fused_activation", "optimizer_sharding"), "false"),
 }  # fmt: skip
 

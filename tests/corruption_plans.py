@@ -107,7 +107,7 @@ class Plan:
                 if said != users and (said or text_of(holder, "role") != "workspace"):
                     return False
             updates = [i for i, o in enumerate(self.tasks) if name in names_of(o, "writes")]
-            if text_of(holder, "role") == "constant" and updates and any(i > min(updates) for i in used):
+            if text_of(holder, "role") == "constant" and updates and any(i > min(updates) for i in used if i not in updates):
                 return False
         return all(self._free(names_of(o, "tasks")) for o in top_level(self.module) if o.name == "plan.concurrent")
 

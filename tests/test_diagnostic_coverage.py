@@ -122,7 +122,6 @@ EXCEPTIONS = {
     "verifiers/training_borders.py: '...' has ... operands, and a border has one value": _CHANGED,
     "verifiers/training_weights.py: '...' does not give every rank the sum: expected ...": _CHANGED,
     "verifiers/training_weights.py: the gradients of the weights of '...' are complete on every rank": _CHANGED,
-    "verifiers/training_weights.py: the optimizer of '...' reads a partial sum, which no task reduces": _CHANGED,
     "verifiers/plan_block.py: '...' reads a state as it was before '...', which has written to it by then": (
         "a source that no pass plans",
         "test_gate_planning.py::test_r8_what_reads_a_cache_that_was_written_by_then_is_refused",

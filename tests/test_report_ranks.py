@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from random_blocks import SIZES, random_block
 from support import ROOT, example_text, read, run
 
 from bpir.dialects.bp import symbol_table
-from bpir.ir.expression import ONE, Expr, constant, symbol
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.tools.bp_report import main
@@ -61,6 +62,18 @@ def same(found: Work, expected: Work, module: Operation) -> None:
         assert facts.equal(value, other).proved, f"{name}: {value.text}, expected {other.text}"
 
 
+def replicas_of(options: str) -> int:
+    """How many replicas there are, which share the optimizer."""
+    found = re.search(r"data=(\d+)", options)
+    return int(found[1]) if found else 1
+
+
+def alone_on(module: Operation, replicas: int) -> Work:
+    """What one rank of tensor parallelism computes, on all replicas."""
+    everything = summed(task.in_all for task in collect(module).tasks if task.collective is None)
+    return Work(**{name: replicas * value for name, value in vector(everything).items()})
+
+
 def total_of(module: Operation, count: Expr = ONE) -> Work:
     everything = summed(task.in_all for task in collect(module).tasks)
     return Work(**{name: count * value for name, value in vector(everything).items()})
@@ -82,12 +95,13 @@ def test_all_ranks_less_the_model_are_replicated_and_reduced(name: str, options:
     side = "inference" if "phase" in options else "training"
     module, alone = (run(read(text), f"distribute-{side}{{tensor={degree} {options}}}") for degree in ("t", "1"))
     found = of_all(module)
-    assert found.count is t
-    same(found.model, total_of(alone), module)
-    same(found.parts()["total"], total_of(module, t), module)
-    assert found.model.msg is found.replicated.msg is total_of(alone).msg
+    count = replicas_of(options) * t
+    assert found.count is count
+    same(found.model, alone_on(alone, replicas_of(options)), module)
+    same(found.parts()["total"], total_of(module, count), module)
+    assert found.model.msg is found.replicated.msg is ZERO
     collectives = summed(task.in_all for task in collect(module).tasks if task.collective)
-    assert found.reduced.msg is t * collectives.msg and found.reduced.ops is t * collectives.ops
+    assert found.reduced.msg is count * collectives.msg and found.reduced.ops is count * collectives.ops
     assert all(value.evaluate({**SIZES, "t": 4}) >= 0 for part in found.parts().values() for value in vector(part).values())
     # the plan says the same, by tasks without types
     plan = of_all(run(module, f"plan-{side}"))
@@ -148,10 +162,39 @@ def test_gpt_3_on_eight_ranks(options: str) -> None:
     options = options.replace("data=4", "data=8")
     eight, one = (run(source, f"distribute-training{{tensor={degree} {options}}}") for degree in ("8", "1"))
     found = of_all(eight, one)
-    same(found.model, total_of(one), eight)
-    same(found.parts()["total"], total_of(eight, constant(8)), eight)
+    count = 8 * replicas_of(options)
+    same(found.model, alone_on(one, replicas_of(options)), eight)
+    same(found.parts()["total"], total_of(eight, constant(count)), eight)
     assert all(value.integer is None or value.integer >= 0 for value in vector(found.replicated).values())
-    assert vector(found.reduced)["msg"] is 8 * total_of(eight).msg
+    assert vector(found.reduced)["msg"] is count * total_of(eight).msg
+
+
+@pytest.mark.parametrize("zero", ["0", "1", "2"])
+def test_replicas_do_the_work_of_their_batches_and_one_update(zero: str) -> None:
+    """In symbols: all matrix products of D batches; Adam's 11 operations of each weight once where it is shared, else D times."""
+    text = example_text("mlp").replace("bp.symbols ", "bp.symbols D, ")
+    module = run(read(text), f"distribute-training{{tensor=t data=D zero={zero}}}")
+    found = of_all(module)
+    B, S, H, F, D = map(symbol, "BSHFD")
+    assert found.count is D * t
+    assert found.model.matmul is D * 3 * 4 * B * S * H * F and found.replicated.matmul is ZERO
+    adam = 11 * 2 * H * F
+    plain = of_all(run(read(text), "distribute-training{tensor=t}"))
+    facts = symbol_table(module).facts
+    assert facts.equal(found.model.ops, D * (plain.model.ops - adam) + adam).proved
+    again = ZERO if zero != "0" else (D - 1) * adam
+    assert facts.equal(found.replicated.ops, D * plain.replicated.ops + again).proved
+    summed_over_replicas = t * D * 2 * (ceildiv(H * F / t, D) if zero == "0" else H * F / (t * D)) * (D - 1)
+    assert facts.equal(found.reduced.ops, D * plain.reduced.ops + summed_over_replicas).proved
+
+
+def test_replicas_of_inference_share_nothing() -> None:
+    text = example_text("transformer_block").replace("bp.symbols ", "bp.symbols D, ")
+    one, all_ = (of_all(run(read(text), f"distribute-inference{{phase=decode context=c{data}}}")) for data in ("", " data=D"))
+    D = symbol("D")
+    assert all_.count is D * t
+    for part, work in one.parts().items():
+        assert all(value is D * vector(work)[name] for name, value in vector(all_.parts()[part]).items()), part
 
 
 @pytest.mark.parametrize("level", ["distribute-training{tensor=1}", "expand-blocks"])

@@ -136,10 +136,15 @@ def test_every_weight_and_every_input_has_a_gradient(drawing: Drawing, chosen: d
         layer = name.removesuffix(".forward")
         gradients = tasks[f"{layer}.weight_gradient"].results
         summed = tasks.get(f"{layer}.gradient_reduction")  # where ranks share tokens, each has a part of the sum
-        partial = [isinstance(value.type, TensorType) and value.type.unreduced == ("tensor",) for value in gradients]
-        assert gradients and partial == [summed is not None] * len(gradients)
+        replicas = ("data",) if "data" in chosen else ()
+        unreduced = (*replicas, *(("tensor",) if summed is not None else ()))
+        assert gradients and all(isinstance(value.type, TensorType) and value.type.unreduced == unreduced for value in gradients)
         assert summed is None or summed.operands == gradients
-        assert tasks[f"{layer}.optimizer"].operands == (gradients if summed is None else summed.results)
+        wanted = gradients if summed is None else summed.results
+        if replicas:
+            assert tasks[f"{layer}.gradients.gradient_reduction"].operands == wanted
+            wanted = tasks[f"{layer}.gradients.gradient_reduction"].results
+        assert tasks[f"{layer}.optimizer"].operands == wanted
         elements = [value.type.elements for value in gradients if isinstance(value.type, TensorType)]
         assert len(elements) == len(gradients)
     arguments, returned = body.regions[0].blocks[0].arguments, body.body[-1].operands
@@ -194,8 +199,9 @@ def test_what_is_repeated_was_done_before_with_the_same_work(drawing: Drawing, c
 @given(blocks(), strategies(tensor="1"))
 def test_one_rank_sends_nothing(drawing: Drawing, chosen: dict[str, object]) -> None:
     step = derive(read(drawing.text()), chosen)
-    assert not [task.name for task in step.tasks if task.collective or "collective" in task.layer]
-    assert not [task.name for task in step.tasks if task.work.msg.text != "0"]
+    tasks = [task for task in step.tasks if task.phase != "gradient_reduction"]  # what replicas exchange
+    assert not [task.name for task in tasks if task.collective or "collective" in task.layer]
+    assert not [task.name for task in tasks if task.work.msg.text != "0"]
 
 
 @few

@@ -9,6 +9,7 @@ import pytest
 from support import DATA, example, report, run
 from support_training import number, options
 
+from bpir.ir.expression import total
 from bpir.tools.report import Report
 
 CASES = [json.loads(line) for line in (DATA / "calculon_training.jsonl").read_text().splitlines()]
@@ -152,7 +153,12 @@ def test_the_cases_cover_every_value_of_every_option() -> None:
 def test_every_layer_and_the_block_are_calculon_s(case: dict[str, Any]) -> None:
     found = derive(case["parameters"])
     columns = case["layers"]
-    assert {task.layer for task in found.tasks} <= set(LAYERS)
+    assert {task.layer for task in found.tasks if task.phase != "gradient_reduction"} <= set(LAYERS)
+    exchanged = [task for task in found.tasks if task.layer.endswith((".gradients", ".weights"))]
+    assert all(not number(task.work.ops) and not number(task.work.read) and not number(task.work.write) for task in exchanged)  # C18
+    if case["parameters"]["data_parallel"] > 1:
+        sent = total(task.work.msg for task in exchanged if task.layer.endswith(".gradients"))
+        assert number(sent) == case["block"]["weight_bytes"]
     for index, layer in enumerate(LAYERS):
         assert stated_work(found, layer) == expected_work(columns, index), layer
         facts = expected_facts(columns, index)

@@ -82,6 +82,11 @@ def work_differences(chosen: dict[str, Any]) -> Table:
             summed = f"{layer}.gradient_reduction"
             found[summed, "ops"] = ("C17", -2 * H * (t - 1) / t)
             found[summed, "read"] = found[summed, "write"] = found[summed, "msg"] = ("C17", -2 * H * e)
+    for layer, weights in WEIGHTS.items() if "data" in chosen else ():
+        summed, gathered = f"{layer}.gradients.gradient_reduction", f"{layer}.weights.gradient_reduction"
+        found[summed, "ops"] = ("C18", -weights * (shards - 1) / shards)
+        found[summed, "read"] = found[gathered, "write"] = ("C18", -weights * e)
+        found[summed, "write"] = found[gathered, "read"] = ("C18", -weights * e / shards)
     if chosen.get("recompute") == "full":
         for entry, exit in zip(ENTRIES, EXITS, strict=True):
             found[f"{exit}.recommunication", "ops"] = ("C6", -A * (t - 1) / t)

@@ -61,6 +61,15 @@ def norms_summed(case: dict[str, Any]) -> dict[str, int]:
     return {f"{layer}.gradient_reduction": 2 * case["bind"]["H"] * case["bind"]["e"] for layer in norms}
 
 
+def weights_exchanged(case: dict[str, Any], found: Report) -> dict[str, int]:
+    """The messages of replicas: all gradients of a layer's weights; where the optimizer is shared, then all weights, which are as wide."""
+    if case["options"].get("data", 1) == 1:
+        return {}
+    held = {layer: number(facts["weight_bytes"]) for layer, facts in found.layers.items()}
+    names = ("gradients", "weights") if case["options"]["optimizer_sharding"] else ("gradients",)
+    return {f"{layer}.{name}.gradient_reduction": size for layer, size in held.items() for name in names if size}
+
+
 def test_the_cases_cover_every_choice_of_a_strategy() -> None:
     chosen = [case["options"] for case in CASES]
     assert len(chosen) == 32
@@ -78,7 +87,7 @@ def test_all_work_all_facts_and_all_memory_are_equal(case: dict[str, Any]) -> No
     summed = {task.name: task for task in found.tasks if task.phase == "gradient_reduction"}  # a phase that the oracle does not state
     assert {name: row for name, row in worked(found).items() if name not in summed} == case["work"]
     assert {task.name: task.collective for task in found.tasks if task.collective and task.name not in summed} == case["collectives"]
-    assert {name: number(task.work.msg) for name, task in summed.items()} == norms_summed(case)
+    assert {name: number(task.work.msg) for name, task in summed.items()} == norms_summed(case) | weights_exchanged(case, found)
     assert kept(found, case["stored"]) == case["stored"]
     assert {name: number(found.memory[name]) for name in case["memory"]} == case["memory"]
     assert case["identity"] in ([], [stored_by_the_identity(found)])  # not stated under full recomputation, or where a shard is kept

@@ -11,6 +11,7 @@ import attrs
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import flat_name, own_names
+from bpir.dialects.replicas import DATA, OPTIMIZER_STATES, zero_stage
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.operation import Operation
@@ -18,7 +19,7 @@ from bpir.tools.job import job_of
 from bpir.tools.job_work import work_of_step
 from bpir.tools.networks import Multiplicity, blocks_that_run, cache_of_blocks, cache_of_plan, often, section_rows, times_by_block
 from bpir.tools.report import BufferRow, Fact, Job, Report, TaskRow, Work
-from bpir.tools.report_ranks import TENSOR, all_ranks
+from bpir.tools.report_ranks import TENSOR, Replicas, all_ranks
 from bpir.verifiers.levels import level_of, place_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def collect(module: Operation, alone: Operation | None = None) -> Report:
         found = f"of level '{level}'" if level else "without operations of a level"
         raise fail(f"a module {found} can't be reported: expected model, dist, plan or concrete operations", place_of(module))
     table = symbol_table(module)
-    ranks = all_ranks(report.tasks, _degree(module), table, collect(alone).tasks if alone is not None else None)
+    single = (collect(alone).tasks, _replicas(alone)) if alone is not None else None
+    ranks = all_ranks(report.tasks, _degree(module), table, _replicas(module), single)
     return attrs.evolve(report, ranks=ranks, job=_with_work(report, module)).bound({n: constant(v) for n, v in table.bindings.items()})
 
 
@@ -76,11 +78,17 @@ def _with_work(report: Report, module: Operation) -> Job | None:
     return attrs.evolve(job, work=work_of_step(report.tasks, axes, job.microbatches, fields, planned.symbols))
 
 
-def _degree(module: Operation) -> Expr:
-    """How many ranks of tensor parallelism there are; one if the module has no such mesh, or several."""
+def _degree(module: Operation, axis: str = TENSOR) -> Expr:
+    """How many ranks of tensor parallelism there are, or along another axis; one if the module has no such mesh, or several."""
     meshes = [mesh.axes for mesh in DistributedTaskIR(module).meshes] + [mesh.axes for mesh in PortablePlanIR(module).meshes]
-    sizes = {mesh.get(TENSOR, ONE) for mesh in meshes}
+    sizes = {mesh.get(axis, ONE) for mesh in meshes}
     return sizes.pop() if len(sizes) == 1 else ONE
+
+
+def _replicas(module: Operation) -> Replicas:
+    """The replicas of the batch, and whether they share the optimizer."""
+    stages = {zero_stage(strategy.fields) for strategy in ModuleIR(module).strategies}
+    return Replicas(_degree(module, DATA), min(stages, default=0) >= OPTIMIZER_STATES)
 
 
 def _model(title: str, module: Operation) -> Report:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bind import as_word
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.network import BACKWARD, FORWARD, part_of_phase
 from bpir.dialects.plan import Section, Task
 from bpir.ir.attributes import Attribute
-from bpir.ir.expression import ONE, ZERO, Expr, constant, total
+from bpir.ir.expression import ONE, Expr, total
 from bpir.ir.expression_error import ExpressionError
 from bpir.tools.job_calculon import device_of_calculon
 from bpir.tools.report import Job
 from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
 
-F32 = constant(4)
-"""The bytes of an element of a gradient in f32."""
+GRADIENTS = ".gradients.gradient_reduction"
+"""How the tasks are called in which replicas sum the gradients of a layer's weights."""
 
 
 def job_of(plan: PortablePlanIR) -> Job | None:
@@ -27,7 +27,7 @@ def job_of(plan: PortablePlanIR) -> Job | None:
     fields = next((strategy.fields for strategy in plan.strategies if strategy.symbol == named), {})
     devices = _devices(plan, fields)
     microbatches = plan.stages[0].microbatches if plan.stages else ONE
-    return Job(devices, microbatches, _messages(plan, fields)) if devices else None
+    return Job(devices, microbatches, _messages(plan)) if devices else None
 
 
 def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Mapping[str, Expr], ...]:
@@ -50,7 +50,7 @@ def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Map
     return tuple(found)
 
 
-def _messages(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> dict[str, Expr]:
+def _messages(plan: PortablePlanIR) -> dict[str, Expr]:
     """Bytes: of one block the sum of what tensor parallelism sends in each part, and of its gradients; of a border one message."""
     layer = next((section for section in plan.sections if section.says(Section.times)), plan.sections[0])
     block = _block_of(plan.tasks[layer.extent.start].source)
@@ -59,13 +59,7 @@ def _messages(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> dict[str
     found = {"tensor_forward": _sum(of_block, FORWARD) + _sum(of_block, ""), "tensor_backward": _sum(of_block, BACKWARD)}
     found["pipeline_forward"] = sent[FORWARD] + sent[""]
     found["pipeline_backward"] = sent[BACKWARD]
-    rows = [row.facts for row in plan.memory if _block_of(row.layer) == block]
-    if plan.symbols.facts.equal(as_expr(fields.get("data")) or ONE, ONE).proved:
-        found["data_parallel"] = ZERO
-    elif as_word(fields.get("gradients")) == "f32":
-        found["data_parallel"] = total(row.weight_gradient_unsharded for row in rows)
-    else:
-        found["data_parallel"] = total(row.weight for row in rows)
+    found["data_parallel"] = total(task.work.msg for task in of_block if task.source.endswith(GRADIENTS))
     return found
 
 

@@ -101,7 +101,7 @@ class TaskRow:
 
 @attrs.frozen
 class AllRanks:
-    """The work of all ranks of tensor parallelism together, which is the sum of its parts (`tools/report_ranks.py`)."""
+    """The work of all ranks of tensor parallelism and all replicas together, which is the sum of its parts (`tools/report_ranks.py`)."""
 
     count: Expr
     model: Work

@@ -1,4 +1,6 @@
-"""What all ranks of tensor parallelism do together: what the model takes, what each of them does again, and what sums and gathers cost."""
+"""What all ranks of tensor parallelism and all replicas do together: what the model takes, what each of them does again, and what sums and
+gathers cost.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.records import Record
 from bpir.tools.report import AllRanks, TaskRow, Work, summed, vector
 
 if TYPE_CHECKING:
@@ -15,36 +18,60 @@ TENSOR = "tensor"
 FORK = "fork"
 
 
-def all_ranks(tasks: Sequence[TaskRow], degree: Expr, table: SymbolTable, alone: Sequence[TaskRow] | None = None) -> AllRanks | None:
+class Replicas(metaclass=Record):
+    """How many replicas of the batch there are, each with a batch of its own, and whether they share the optimizer."""
+
+    count: Expr = ONE
+    shared: bool = False
+
+    def together(self, tasks: Sequence[TaskRow]) -> Work:
+        """The work of tasks on all replicas, that of the optimizer once: each updates its share, or all do what one could."""
+        updates = summed(task.in_all for task in tasks if task.phase == "optimizer")
+        others = summed(task.in_all for task in tasks if task.phase != "optimizer")
+        return summed([_times(self.count, others), _times(self.count, updates) if self.shared else updates])
+
+
+ONE_REPLICA = Replicas()
+
+
+def all_ranks(
+    tasks: Sequence[TaskRow],
+    degree: Expr,
+    table: SymbolTable,
+    replicas: Replicas = ONE_REPLICA,
+    alone: tuple[Sequence[TaskRow], Replicas] | None = None,
+) -> AllRanks | None:
     """The work of all ranks, in three parts whose sum it is.
 
-    `model` is the work that one rank would have. `reduced` are the collectives, and the sums of gradients that are made for a reduction:
-    what is added before it and what is added behind it would be one sum. All else is `replicated`: each rank does what one could, as a
-    norm of whole values, or reads what all read, as the operand of a column-parallel linear.
+    `model` is the work that one rank would have of the batches of all replicas, and of one update of the weights. `reduced` are the
+    collectives, and the sums of gradients that are made for a reduction: what is added before it and what is added behind it would be one
+    sum. All else is `replicated`: each rank does what one could, as a norm of whole values, or reads what all read, as the operand of a
+    column-parallel linear.
 
     Args:
-        degree: how many ranks there are. Where it is a symbol, the work on one rank is that of the text with 1 in its place: every share
-            is a size divided by it.
-        alone: the tasks of the same step on one rank, where the degree is a number.
+        degree: how many ranks of tensor parallelism there are. Where it is a symbol, the work on one rank is that of the text with 1 in its
+            place: every share is a size divided by it.
+        alone: the tasks of the same step on one rank of tensor parallelism, where the degree is a number, and its replicas.
 
     Returns:
         None where nothing says what one rank would do, or where there is one.
     """
-    if degree is ONE:
+    count = degree * replicas.count
+    if count is ONE:
         return None
-    if alone is None and not _is_free(degree, table):
+    if alone is None and degree is not ONE and not _is_free(degree, table):
         return None
+    sent = [task for task in tasks if task.collective is not None or task.moves is not None]
     computed = [task for task in tasks if task.collective is None and task.moves is None]
-    everything = _times(degree, summed(task.in_all for task in tasks))
-    extra = _summed_apart(tasks)
-    reduced = summed(
-        [_times(degree, summed(task.in_all for task in tasks if task.collective is not None or task.moves is not None)), extra]
-    )
+    everything = _times(count, summed(task.in_all for task in tasks))
+    extra = _times(replicas.count, _summed_apart(tasks))
+    reduced = summed([_times(count, summed(task.in_all for task in sent)), extra])
     if alone is not None:
-        model = summed(task.in_all for task in alone)
+        single, theirs = alone
+        model = Replicas(replicas.count, theirs.shared).together([t for t in single if t.collective is None and t.moves is None])
     else:
-        model = _difference(_with_one(summed(task.in_all for task in computed), degree), extra)
-    return AllRanks(degree, model, _difference(_difference(everything, model), reduced), reduced)
+        model = _difference(_with_one(replicas.together(computed), degree), extra)
+    return AllRanks(count, model, _difference(_difference(everything, model), reduced), reduced)
 
 
 def _is_free(degree: Expr, table: SymbolTable) -> bool:
@@ -66,6 +93,8 @@ def _summed_apart(tasks: Sequence[TaskRow]) -> Work:
 
 
 def _with_one(work: Work, degree: Expr) -> Work:
+    if degree is ONE:
+        return work
     return _mapped(work, lambda value: value.substitute({degree.text: ONE}))
 
 

@@ -56,9 +56,9 @@ def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
         if type in right:
             continue
         axes = [axis for names in type.axes for axis in names]
-        if all(axis in mesh for axis in (*axes, *type.unreduced)):
+        if all(axis in mesh for axis in (*axes, *type.unreduced, *type.shared)):
             right.add(type)
-        for axis in dict.fromkeys((*axes, *type.unreduced)):
+        for axis in dict.fromkeys((*axes, *type.unreduced, *type.shared)):
             if axis not in mesh:
                 yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
 

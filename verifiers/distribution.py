@@ -46,7 +46,7 @@ from bpir.verifiers.workload import (
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
-    Strategy: ("tensor", "expert", "latent", "pipeline", "stages", "interleaving", "microbatches"),
+    Strategy: ("tensor", "expert", "latent", "data", "pipeline", "stages", "interleaving", "microbatches"),
 }
 """The fields of bindings that are options of the pass, and may be overridden."""
 

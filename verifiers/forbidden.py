@@ -104,7 +104,7 @@ def _judge(operation: Operation, level: str, name: str, value: Attribute, free: 
 def _sharded(operation: Operation) -> list[Diagnostic]:
     """A tensor of a model names no axis of a mesh: a strategy shards it."""
     values = [*operation.results, *(a for region in operation.regions for block in region.blocks for a in block.arguments)]
-    sharded = [v.type for v in values if isinstance(v.type, TensorType) and (any(v.type.axes) or v.type.unreduced)]
+    sharded = [v.type for v in values if isinstance(v.type, TensorType) and (any(v.type.axes) or v.type.unreduced or v.type.shared)]
     message = f"'{operation.name}' must not hold parallelism at this level, found {{}}: say it in bind.strategy [model.F1]"
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.stages import Transfer
-from bpir.dialects.network import part_of_phase
 from bpir.dialects.plan import Buffer, Concurrent, Task, resources_of_work
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
@@ -234,7 +233,7 @@ class BlockCheck:
     def _kept(self, buffer: Buffer) -> bool:
         """Whether more than one part of a training step uses it: each repetition keeps its own until then."""
         if not self._parts:
-            self._parts = {plan.symbol: part_of_phase(plan.phase) for plan in self.planned.values()}
+            self._parts = {plan.symbol: self.lineage.part(self.block.symbol, plan) for plan in self.planned.values()}
         return len({self._parts[name] for name in (*buffer.producers, *buffer.consumers) if name in self._parts}) > 1
 
     # --- tasks

@@ -33,12 +33,14 @@ class Lineage:
         self.blocks = blocks
         self.several = len(blocks) > 1
         self.network = next(iter(networks(source)), None)
+        ir = DistributedTaskIR(source)
+        self._early = {block.symbol for block in blocks if ir.reduces_early(block)}
         self._runs: dict[str, Expr] = {}
         if self.network is not None:
             from bpir.verifiers.network_calls import runs
 
             self._runs = runs(calls(self.network))
-        between = runs_between(len(DistributedTaskIR(source).stages))
+        between = runs_between(len(ir.stages))
         self._runs |= dict.fromkeys((block.symbol for block in blocks if _is_between(block)), between)
         self._layers: dict[str, str] = {}  # the first block that has a layer
         for block in blocks:
@@ -50,6 +52,14 @@ class Lineage:
         if not self.several:
             return name
         return f"{block.symbol}/{name}" if name else block.symbol
+
+    def part(self, block: str, task: dist.Task | Task) -> str:
+        """The part of the training step of a block, by its name, that a task is of."""
+        return part_of_phase(task.phase, task.kind_of_work, block in self._early)
+
+    def tasks(self, block: dist.Block, part: str) -> list[dist.Task]:
+        """The tasks of a block that a call of a part runs."""
+        return [task for task in block.tasks if self.part(block.symbol, task) == part]
 
     def runs(self, block: dist.Block) -> Expr:
         """How often a block runs."""
@@ -127,7 +137,7 @@ class _Calls:
         for call in calls(network):
             values.update(zip(call.results, self._call(call, [values[value] for value in call.operands]), strict=False))
         for block in self.lineage.blocks:  # weights are updated when all their gradients are there
-            updates = _of_part(block, OPTIMIZER)
+            updates = self.lineage.tasks(block, OPTIMIZER)
             if updates:
                 after = tuple(self.backward.get(block.symbol, ()))
                 self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
@@ -139,9 +149,9 @@ class _Calls:
         """What goes between stages has a section of each part, after all others of it."""
         known = list(self.found)
         for part in ("", FORWARD, BACKWARD):
-            sent = _of_part(block, part)
+            sent = self.lineage.tasks(block, part)
             if sent:
-                after = tuple(place for place, other in enumerate(known) if part_of_phase(other.tasks[0].phase) == part)
+                after = tuple(place for place, other in enumerate(known) if self.lineage.part(other.block.symbol, other.tasks[0]) == part)
                 self.found.append(_Expected(block, block.operation, sent, self.lineage.runs(block), after))
 
     def _call(self, call: Operation, operands: list[_Given]) -> list[_Given]:
@@ -152,7 +162,7 @@ class _Calls:
             block, part = self.blocks[name], part_of(call)
             homes = self.homes.get(name, {})
             taken, returned = _border(block, part, len(given))
-            tasks = _of_part(block, part)
+            tasks = self.lineage.tasks(block, part)
             if not tasks:
                 if taken != returned:
                     message = f"nothing of @{name} is planned, and it does not return what it takes, in the same order"
@@ -186,11 +196,6 @@ class _Calls:
             self.backward.setdefault(name, []).append(place)
             if self.unreturned.get(name):
                 self.unreturned[name].pop()
-
-
-def _of_part(block: dist.Block, part: str) -> list[dist.Task]:
-    """The tasks of a block that a call of a part runs."""
-    return [task for task in block.tasks if part_of_phase(task.phase) == part]
 
 
 def _border(block: dist.Block, part: str, count: int) -> tuple[list[Value], list[Value]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bpir.dialects.dist.stages import Stage as Source
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
-from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, part_of_phase
+from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER
 from bpir.dialects.plan import Stage
 from bpir.dialects.stages import Run
 from bpir.ir.diagnostic import note
@@ -40,7 +40,7 @@ def _sections(plan: PortablePlanIR, lineage: Lineage) -> dict[str, tuple[str, st
     for section in plan.sections:
         for task in plan.tasks[section.extent.start : section.extent.stop][:1]:
             block = task.source.partition("/")[0] if "/" in task.source else alone
-            found[section.symbol] = (block, part_of_phase(task.phase))
+            found[section.symbol] = (block, lineage.part(block, task))
     return found
 
 
@@ -52,7 +52,7 @@ def _stage(findings: Findings, stage: Stage, wanted: Source, of: dict[str, tuple
         )
     findings.equal("R7", stage, "the number of microbatches", stage.microbatches, wanted.microbatches, there)
     findings.equal("R7", stage, "the number of microbatches in flight", stage.in_flight, wanted.in_flight, there)
-    parts = {block.symbol: {part_of_phase(task.phase) for task in block.tasks} for block in lineage.blocks}
+    parts = {block.symbol: {lineage.part(block.symbol, task) for task in block.tasks} for block in lineage.blocks}
     for part in ("", FORWARD, BACKWARD):
         runs = [(block, times) for block, times in wanted.runs if part in parts.get(block, ())]
         expected = runs[::-1] if part == BACKWARD else runs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bpir.dialects.dist.tasks import Task
+from bpir.dialects.dist.tasks import AllGather, Compute, Task
 from bpir.dialects.plan import Buffer
 from bpir.ir.expression import ZERO
 from bpir.ir.operation import Value
@@ -24,6 +24,9 @@ class TrainingCheck(BlockCheck):
                 if owner not in self.owned:
                     self.owned[owner] = self.of(task, "constant", "persistent", own)
                 self.weights[task] = self.owned[owner]
+            if task.phase == "optimizer" or (task.phase == "gradient_reduction" and isinstance(task, AllGather)):
+                self._updates(task)
+                continue
             role = "gradient" if "gradient" in task.phase else "activation"
             results = task.operation.results
             label = task.label
@@ -44,9 +47,15 @@ class TrainingCheck(BlockCheck):
                 found = self.held.get(("optimizer", origin), [])
                 self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", size, "persistent", origin)
 
+    def _updates(self, task: Task) -> None:
+        """What an optimizer task gives, and the gather behind it, are the weights, where they lie."""
+        first = task.operands[0] if task.operands else None
+        home = self.weights.get(task) or (self.homes.get(first, "") if first is not None else "")
+        self.homes.update(dict.fromkeys(task.results, home))
+
     def uses(self, task: Task) -> tuple[set[str], set[str]]:
         reads, writes = super().uses(task)
-        if task.phase == "optimizer":
+        if task.phase == "optimizer" and isinstance(task, Compute):
             state = self.states.get(task.label, "")
             return reads | {state}, writes | {self.weights.get(task, ""), state}
         return reads, writes

@@ -32,7 +32,9 @@ def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relati
 
 def _comparable(found: TensorType, expected: TensorType) -> bool:
     """Whether two types are one if their sizes are: the same shards, and one element, or two that have widths."""
-    if found.axes != expected.axes or found.unreduced != expected.unreduced or len(found.dims) != len(expected.dims):
+    if found.axes != expected.axes or found.unreduced != expected.unreduced or found.shared != expected.shared:
+        return False
+    if len(found.dims) != len(expected.dims):
         return False
     return found.element is expected.element or (isinstance(found.element, Expr) and isinstance(expected.element, Expr))
 

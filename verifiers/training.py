@@ -15,6 +15,7 @@ from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.model.macro import expand
 from bpir.dialects.network import blocks, called
+from bpir.dialects.replicas import REPLICAS, zero_stage
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr
@@ -165,7 +166,6 @@ class Training:
         reduced: set[Relation] = set()
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             reduced = shares(degree, trace.reduced, self.relations)
-            required += [(choices.shards, weights, "R15", "the weights that the optimizer shards") for weights in trace.weights]
         for divisor, size, rule, what in required:
             whole = Statement(divisor, "|", size)
             self.findings.claim(
@@ -176,14 +176,16 @@ class Training:
                 whole,
                 whole.decide(facts),
             )
-        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | reduced
-        if not self.declared.equal(degree, ONE).proved:
-            allowed.add(Relation("greater", degree, ONE))
-            several = Statement(degree, ">", ONE)
+        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | reduced | trace.of_weights.replicas.assumable
+        for ranks in (degree, *(size for axis, size in trace.mesh.items() if axis in REPLICAS)):
+            if self.declared.equal(ranks, ONE).proved:
+                continue
+            allowed.add(Relation("greater", ranks, ONE))
+            several = Statement(ranks, ">", ONE)
             self.findings.claim(
                 "R15",
                 block,
-                f"the block has collectives, which assume '{degree.text} > 1': record it with bp.assume",
+                f"the block has collectives, which assume '{ranks.text} > 1': record it with bp.assume",
                 "the degree of a block with collectives",
                 several,
                 several.decide(facts),
@@ -199,7 +201,7 @@ def _shared(model: Operation, layout: Layout) -> list[Expr]:
 
 def _contradiction(strategy: Mapping[str, Attribute]) -> str:
     """Which of its choices exclude each other; empty if none do."""
-    names = ("all_gather_redo", "communication", "recompute", "optimizer_sharding", "convention")
+    names = ("all_gather_redo", "communication", "recompute", "optimizer_sharding", "convention", "zero", "gradients")
     words = {name: as_word(strategy.get(name)) for name in names}
     if words["all_gather_redo"] == "true" and words["communication"] != "reduce_scatter_all_gather":
         return "all_gather_redo gathers shards of the sequence again, and there are none"
@@ -207,8 +209,14 @@ def _contradiction(strategy: Mapping[str, Attribute]) -> str:
         return "all_gather_redo keeps a shard, and recompute = full keeps none"
     if words["recompute"] == "core_attention" and words["convention"] == "calculon":
         return "Calculon does not repeat the product with V"
-    if words["optimizer_sharding"] == "true" and as_expr(strategy.get("data")) is None:
-        return "optimizer_sharding shards over data-parallel ranks, and nothing says how many"
+    stage = zero_stage(strategy)
+    if words["zero"] and words["optimizer_sharding"] and (words["optimizer_sharding"] == "true") != (stage == 2):
+        return "optimizer_sharding is zero = 2, and zero says another stage"
+    if stage and all(as_expr(strategy.get(axis)) is None for axis in REPLICAS):
+        said = "optimizer_sharding" if words["zero"] is None else f"zero = {stage}"
+        return f"{said} shards over data-parallel ranks, and nothing says how many"
+    if words["convention"] == "calculon" and (stage not in (0, 2) or words["gradients"] == "f32"):
+        return "Calculon shares optimizer states and gradients or nothing, and keeps gradients as wide as the weights"
     return ""
 
 
@@ -216,14 +224,14 @@ def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) ->
     def flag(name: str) -> bool:
         return as_word(strategy.get(name)) == "true"
 
-    shards = as_expr(strategy.get("data")) if flag("optimizer_sharding") else None
     scattered = as_word(strategy.get("communication")) == "reduce_scatter_all_gather"
     return Choices(
         degree,
-        shards if shards is not None else ONE,
+        zero_stage(strategy),
         scattered and parallel,
         as_word(strategy.get("recompute")) or "none",
         flag("all_gather_redo"),
         flag("fused_activation"),
         flag("master_copy") if "master_copy" in strategy else None,
+        as_word(strategy.get("gradients")) == "f32",
     )

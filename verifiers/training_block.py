@@ -18,7 +18,7 @@ from bpir.verifiers.rules import Findings
 from bpir.verifiers.said import verify_said
 from bpir.verifiers.training_borders import Borders
 from bpir.verifiers.training_layout import Layout
-from bpir.verifiers.training_meaning import PHASE_ORDER, Meaning, Use, phases_of
+from bpir.verifiers.training_meaning import Meaning, Use, phases_of, place_of_task
 from bpir.verifiers.training_needs import Needs
 from bpir.verifiers.training_weights import Weights
 
@@ -77,7 +77,7 @@ class BlockTrace:
                 continue
             if task.effects:
                 self.findings.refuse("R13", task, f"no phase of training has a KV cache: '{task.label}' has effects on one")
-            order = PHASE_ORDER[phase]
+            order = place_of_task(task)
             if order < last:
                 self.findings.refuse("R13", task, f"the {phase} task '{task.label}' stands behind a later phase")
             last = max(last, order)
@@ -112,7 +112,9 @@ class BlockTrace:
             self.findings.refuse("R1", task, f"'{layer}' has a second {phase} task", note("the first", self.tasks[key].span))
             return
         self.tasks[key] = task
-        if isinstance(task, dist.Collective) and phase != "gradient_reduction":
+        if isinstance(task, dist.Collective) and self.of_weights.replicas.concern(task):
+            self.of_weights.replicas.collective(task, phase)
+        elif isinstance(task, dist.Collective) and phase != "gradient_reduction":
             self.at_borders.collective(task, phase)
         elif task.kind_of_work == "fork":
             self.at_borders.fork(task)
@@ -175,7 +177,8 @@ class BlockTrace:
             return
         view = self.view(task, operation, rule)
         if view is not None:
-            self.views.setdefault(layer, view)
+            self.views.setdefault(layer, self.of_weights.replicas.shared(view, operation, task))
+            view = self.views[layer]
             weights = rule.weights(view.local)
             if weights is not ZERO:
                 self.weights[weights] = None
@@ -331,6 +334,7 @@ class BlockTrace:
             ):
                 if wanted and (layer, phase) not in self.tasks:
                     self.findings.refuse(rule, operation, f"'{layer}' has no {phase} task", note("in this block", self.block.span))
+            self.of_weights.replicas.missing(operation)
         repeated = [m.value for v, m in self.meanings.items() if m.again and _by_collective(v)]
         for value in self.needs.repeated_collectives():
             if value not in repeated:

@@ -19,6 +19,7 @@ PHASE_ORDER = {
     "gradient_reduction": 3,
     "optimizer": 4,
 }
+"""The order of phases; a gather of the phase `gradient_reduction` is of updated weights, behind all."""
 
 Use = tuple[Operation, int]
 """One use of a value of the model: who reads it, as which operand."""
@@ -35,6 +36,7 @@ class Meaning:
         uses: of a gradient, by value of the model the uses whose contributions it sums. Gradients can be aliases (a residual's gradient
             is a copy): then there are several values, or several sums of one value, and each reading stands for one of them.
         weight: of a weight gradient, the operation and which of its weights.
+        updated: of a weight that the optimizer has updated, the operation and which of its weights.
     """
 
     value: Value | None = None
@@ -42,6 +44,7 @@ class Meaning:
     again: bool = False
     uses: dict[Value, list[frozenset[Use]]] = attrs.field(factory=dict)
     weight: Use | None = None
+    updated: Use | None = None
 
     def sums(self, value: Value, uses: frozenset[Use]) -> bool:
         """Whether it is the sum of the contributions of these uses of the value."""
@@ -61,6 +64,12 @@ def is_sum(operands: Sequence[Value], meanings: Sequence[Meaning], value: Value,
             left[image] -= 1
             covered |= part
     return covered == uses and not left.total()
+
+
+def place_of_task(task: dist.Task) -> int:
+    """Which place the phase of a task has in the order of phases."""
+    gathers = isinstance(task, dist.AllGather) and task.phase == "gradient_reduction"
+    return len(PHASE_ORDER) if gathers else PHASE_ORDER[task.phase]
 
 
 def phases_of(task: dist.Task) -> tuple[str, ...]:

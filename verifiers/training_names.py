@@ -25,6 +25,11 @@ def is_fork_of(name: str, value: Value, reader: Operation) -> bool:
     return any(_is_called(name, part, prefixes) for part in ("fork", "qkv_fork"))
 
 
+def is_exchange_of(name: str, operation: Operation, what: str) -> bool:
+    """Whether a layer can stand for the `weights` or `gradients` of an operation, where replicas exchange them."""
+    return _is_called(name, what, (layer_of(operation),))
+
+
 def _is_called(name: str, part: str, prefixes: Iterable[str]) -> bool:
     """Whether the name is a prefix with the part behind it; behind it again where the name was taken."""
     suffix = "." + part

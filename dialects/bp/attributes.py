@@ -19,7 +19,7 @@ from bpir.ir.attributes import (
     Type,
     UnitAttr,
 )
-from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, constant
 from bpir.ir.records import fields
 from bpir.ir.relations import Relation
 
@@ -156,13 +156,15 @@ class TensorType(Type, Symbolic):
     """`!bp.tensor<B x S@tensor x H, e, unreduced={tensor}>`: a tensor with symbolic dimensions.
 
     `dims` are global sizes; `axes` names the mesh axes that shard each of them; `element` is the width of an element in bytes, or a
-    builtin type; `unreduced` names the mesh axes over which the value is still a partial sum.
+    builtin type; `unreduced` names the mesh axes over which the value is still a partial sum. `shared` names those whose ranks each hold
+    an equal share of the elements, in their order, whatever the dimensions: `ceildiv(n, D)` of `n` (Rajbhandari et al. 2019, section 5).
     """
 
     dims: tuple[Expr, ...]
     axes: tuple[tuple[str, ...], ...]
     element: Expr | Type
     unreduced: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def element_bytes(self) -> Expr:
@@ -183,8 +185,9 @@ class TensorType(Type, Symbolic):
         return _elements(self)
 
     def local_dims(self, mesh: Mapping[str, Expr]) -> tuple[Expr, ...]:
-        """The dimensions of one rank's part on a mesh, given as axis sizes by name."""
-        return tuple(dim / product(mesh[axis] for axis in axes) if axes else dim for dim, axes in zip(self.dims, self.axes, strict=True))
+        """The dimensions of one rank's part on a mesh, given as axis sizes by name; one dimension of what is shared by elements."""
+        dims = tuple(dim / product(mesh[axis] for axis in axes) if axes else dim for dim, axes in zip(self.dims, self.axes, strict=True))
+        return (ceildiv(product(dims), product(mesh[axis] for axis in self.shared)),) if self.shared else dims
 
     def local(self, mesh: Mapping[str, Expr]) -> TensorType:
         """One rank's part as a tensor of its own."""
@@ -209,17 +212,26 @@ class TensorType(Type, Symbolic):
         """The same tensor, of which each rank of the mesh axes has a part of the sum."""
         return TensorType(self.dims, self.axes, self.element, mesh_axes)
 
+    def share(self, *mesh_axes: str) -> TensorType:
+        """The same tensor, summed, of whose elements each rank of the mesh axes has an equal share; whole where there are none."""
+        return TensorType(self.dims, self.axes, self.element, (), mesh_axes)
+
+    def of(self, element: Expr | Type) -> TensorType:
+        """The same tensor with other elements."""
+        return TensorType(self.dims, self.axes, element, self.unreduced, self.shared)
+
     def expressions(self) -> Iterable[Expr]:
         return (*self.dims, self.element) if isinstance(self.element, Expr) else self.dims
 
     def rewritten(self, rewrite: Rewriting) -> TensorType:
         element = rewrite(self.element) if isinstance(self.element, Expr) else self.element
-        return TensorType(tuple(map(rewrite, self.dims)), self.axes, element, self.unreduced)
+        return TensorType(tuple(map(rewrite, self.dims)), self.axes, element, self.unreduced, self.shared)
 
     def body_text(self) -> str:
         element = self.element.text if isinstance(self.element, Type) else factor_text(self.element)
-        unreduced = f", unreduced={{{', '.join(self.unreduced)}}}" if self.unreduced else ""
-        return f"{shape_text(self.dims, self.axes)}, {element}{unreduced}"
+        marks = (("unreduced", self.unreduced), ("shared", self.shared))
+        said = "".join(f", {mark}={{{', '.join(names)}}}" for mark, names in marks if names)
+        return f"{shape_text(self.dims, self.axes)}, {element}{said}"
 
     def pieces(self) -> Iterable[str | Attribute]:
         return (f"!bp.tensor<{self.body_text()}>",)

@@ -48,8 +48,12 @@ def vector_action(cls: type[Vector], what: str) -> Action:
     return action
 
 
+MARKS = ("unreduced", "shared")
+"""What a tensor says of mesh axes besides those that shard its dimensions."""
+
+
 def _tensor_action(context: ParseContext, values: list[Any], span: Span) -> TensorType:
-    dims, element, unreduced = values
+    dims, element, marks = values
     if not isinstance(element, Expr):
         raise AssertionError
     for dim, _ in dims:
@@ -59,11 +63,16 @@ def _tensor_action(context: ParseContext, values: list[Any], span: Span) -> Tens
     kind: Expr | Type = element
     if ELEMENT.fullmatch(element.text):
         kind = _builtin_element(element.text)
-    axes = [axis for _, names in dims for axis in names] + list(unreduced)
+    said: dict[str, tuple[str, ...]] = {}
+    for mark, names in marks:
+        if mark in said:
+            raise fail(f"'{mark}' is said twice of one tensor", span)
+        said[mark] = names
+    axes = [axis for _, names in dims for axis in names] + [axis for names in said.values() for axis in names]
     if len(set(axes)) != len(axes):
         twice = next(a for a in axes if axes.count(a) > 1)
         raise fail(f"mesh axis '{twice}' is used twice in one tensor", span)
-    return TensorType(tuple(d for d, _ in dims), tuple(tuple(names) for _, names in dims), kind, tuple(unreduced))
+    return TensorType(tuple(d for d, _ in dims), tuple(tuple(names) for _, names in dims), kind, *(said.get(mark, ()) for mark in MARKS))
 
 
 def _builtin_element(text: str) -> Type:
@@ -119,14 +128,16 @@ GRAMMARS["bp"] = [
 bp_expr_body: expr -> bp_expr_body
 bp_work_body: (bp_work_item ("," bp_work_item)*)? -> bp_work_body
 bp_work_item: word "=" expr -> bp_work_item
-bp_tensor_body: bp_dims "," expr bp_unreduced -> bp_tensor_body
+bp_tensor_body: bp_dims "," expr bp_marks -> bp_tensor_body
     | bp_dims -> bp_no_element
 bp_dims: bp_dim ("x" bp_dim)* -> bp_list
 bp_dim: expr bp_axes -> bp_dim
     | expr word -> bp_glued
 bp_axes: symbol_name* -> bp_list
-bp_unreduced: "," "unreduced" "=" "{" word ("," word)* "}" -> bp_list
-    | -> bp_list
+bp_marks: bp_mark* -> bp_list
+bp_mark: "," "unreduced" "=" bp_names -> bp_unreduced
+    | "," "shared" "=" bp_names -> bp_shared
+bp_names: "{" word ("," word)* "}" -> bp_list
 bp_shape_body: expr ("x" expr)* -> bp_shape
     | expr word -> bp_glued
 bp_relation_body: word expr "," expr -> bp_named_relation
@@ -144,6 +155,8 @@ bp_relations: bp_relation ("," bp_relation)* -> bp_list
             "bp_work_item": lambda c, v, s: (v[0], v[1], s),
             "bp_tensor_body": _tensor_action,
             "bp_list": lambda c, v, s: list(v),
+            "bp_unreduced": lambda c, v, s: ("unreduced", tuple(v[0])),
+            "bp_shared": lambda c, v, s: ("shared", tuple(v[0])),
             "bp_dim": lambda c, v, s: (v[0], v[1]),
             "bp_shape": _shape_action,
             "bp_glued": _glued,

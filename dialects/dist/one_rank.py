@@ -59,7 +59,7 @@ def local(
     for type in types:
         if not isinstance(type, TensorType):
             raise fail(f"a task works on !bp.tensor values, found {type.text}", operation.span)
-        for axis in (*(a for names in type.axes for a in names), *type.unreduced):
+        for axis in (*(a for names in type.axes for a in names), *type.unreduced, *type.shared):
             if axis not in mesh:
                 raise fail(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)}", operation.span)
         parts.append(type)

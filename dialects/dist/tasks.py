@@ -280,7 +280,9 @@ class Collective(Task):
 
     axes = CollectiveAxes()
     kind_of_plan = "collective"
+    elements = Flag()  # whether it works on equal shares of the elements, whatever the dimensions
     reduces: ClassVar[bool] = False
+    joins: ClassVar[bool] = False  # several tensors in one message, by their dimensions too
     in_place: ClassVar[tuple[int, ...]] = ()  # the operands that its result may be written over, where they die there
 
     @property
@@ -302,6 +304,9 @@ class Collective(Task):
             counts = f"{len(operation.operands)} operand(s) and {len(operation.results)} result(s)"
             report.error(operation, f"'{self.name}' has one result for each operand, found {counts}")
             return
+        if len(operation.operands) > 1 and not self.joins and not Collective(operation).elements:
+            report.error(operation, f"'{self.name}' sends several tensors in one message only by their 'elements'")
+            return
         for operand, result in zip(operation.operands, operation.results, strict=True):
             self._verify_types(operation, operand.type, result.type, report)
 
@@ -314,6 +319,8 @@ class Collective(Task):
         if expected is None:
             over = ", ".join(f'"{name}"' for name in names) or "no axis"
             need = "a partial sum over them (unreduced={...})" if self.reduces else "sharded as its axes say"
+            if Collective(operation).elements and not self.reduces:
+                need = "shared by its elements over them (shared={...})"
             report.error(operation, f"'{self.name}' over {over} needs an operand that is {need}, found {operand.text}")
         elif expected is not result:
             report.error(operation, f"the axes of '{self.name}' lead from {operand.text} to {expected.text}, not to {result.text}")
@@ -359,13 +366,15 @@ class AllReduce(Collective):
     reduction = Word(choices=("sum", "max"))
     syntax = _collective_syntax(reduction, most=None)
     reduces = True
+    joins = True
     in_place = (0,)
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         axes = Collective(operation).mesh_axes
         if not axes or not set(axes) <= set(operand.unreduced):
             return None
-        return TensorType(operand.dims, operand.axes, operand.element, tuple(a for a in operand.unreduced if a not in axes))
+        unreduced = tuple(a for a in operand.unreduced if a not in axes)
+        return TensorType(operand.dims, operand.axes, operand.element, unreduced, operand.shared)
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
         return reduction_work(operand, result, ranks)
@@ -373,6 +382,8 @@ class AllReduce(Collective):
 
 class AllGather(Collective):
     r"""`%z = dist.all_gather "attention.input_collective.forward" [{}, {"tensor"}, {}] %y : T`: every rank gets all shards.
+
+    `elements [{"data"}]` gathers tensors from equal shares of their elements, several in one message: a layer's weights.
 
     Equations (`N` logical elements of the gathered tensor, `t` ranks, `e` bytes an element):
 
@@ -384,11 +395,14 @@ class AllGather(Collective):
     """
 
     name = "dist.all_gather"
-    syntax = _collective_syntax()
+    syntax = _collective_syntax(Collective.elements, most=None)
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         gathered = Collective(operation).axes
-        if len(gathered) != len(operand.dims) or not any(gathered):
+        if Collective(operation).elements:
+            whole = TensorType(operand.dims, operand.axes, operand.element, operand.unreduced)
+            return whole if gathered == (operand.shared,) and operand.shared else None
+        if operand.shared or len(gathered) != len(operand.dims) or not any(gathered):
             return None
         axes = []
         for have, gone in zip(operand.axes, gathered, strict=True):
@@ -404,6 +418,9 @@ class AllGather(Collective):
 class ReduceScatter(Collective):
     r"""`%z = dist.reduce_scatter "attention.output_collective.forward" sum [{}, {"tensor"}, {}] %y : T`: each rank gets a part of the sum.
 
+    `elements [{"data"}]` gives each rank an equal share of the elements, `ceildiv(n, D)` of `n`, of several tensors in one message: the
+    gradients of a layer's weights.
+
     Equations (`N` logical elements of the whole tensor, `t` ranks, `e` bytes an element):
 
     - E1: $\mathrm{ops} = N(t-1)/t$
@@ -415,12 +432,18 @@ class ReduceScatter(Collective):
 
     name = "dist.reduce_scatter"
     reduction = Word(choices=("sum",))
-    syntax = _collective_syntax(reduction)
+    syntax = _collective_syntax(reduction, Collective.elements, most=None)
     reduces = True
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         scattered = Collective(operation).axes
         names = [a for axes in scattered for a in axes]
+        if operand.shared:
+            return None
+        if Collective(operation).elements:
+            good = len(scattered) == 1 and names and set(names) <= set(operand.unreduced)
+            rest = tuple(a for a in operand.unreduced if a not in names)
+            return TensorType(operand.dims, operand.axes, operand.element, rest, tuple(names)) if good else None
         if len(scattered) != len(operand.dims) or not names or not set(names) <= set(operand.unreduced):
             return None
         axes = tuple((*have, *new) for have, new in zip(operand.axes, scattered, strict=True))

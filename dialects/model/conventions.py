@@ -13,9 +13,13 @@ from typing import Any, ClassVar
 from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.base import Local, ModelOperation, gather_work, reduction_work
 from bpir.dialects.model.reads import Read
-from bpir.ir.expression import ZERO, Expr, constant, total
+from bpir.dialects.replicas import GRADIENTS, OPTIMIZER_STATES, WEIGHTS
+from bpir.ir.expression import ONE, ZERO, Expr, constant, total
 from bpir.ir.records import Interned
 from bpir.ir.relations import Facts
+
+FP32 = 4
+"""The bytes of an element in f32."""
 
 
 class Choices(metaclass=Interned):
@@ -23,19 +27,21 @@ class Choices(metaclass=Interned):
 
     Attributes:
         ranks: the tensor-parallel degree `t`.
-        shards: the optimizer shards `D`: the data-parallel degree if the optimizer is sharded, else 1.
+        zero: the ZeRO stage: what the replicas share out among them of optimizer states (1), kept gradients (2), weights (3).
         sequence_parallel: the token axis is sharded between tensor-parallel regions (Korthikanti et al. 2022, section 4.2.2).
         recompute: `none`, `attention`, `core_attention` or `full`.
         master_copy: whether the optimizer keeps an fp32 copy of the weights; None if the strategy does not say.
+        f32_gradients: whether gradients of weights are kept and reduced in f32, whatever the weights are.
     """
 
     ranks: Expr
-    shards: Expr
+    zero: int
     sequence_parallel: bool
     recompute: str
     all_gather_redo: bool
     fused_activation: bool
     master_copy: bool | None
+    f32_gradients: bool = False
 
 
 class LayerView(metaclass=Interned):
@@ -47,6 +53,8 @@ class LayerView(metaclass=Interned):
         local: the local operands and results of forward (for a fork its value; for a collective its operand and result).
         uses: of a fork, how many.
         gradients: of a fork, how many distinct gradients its sum reads: two uses may have the same one.
+        copies: how many ranks hold the same weights: replicas of the batch.
+        shares: of each weight the elements of a rank that shares them with those; empty where one rank holds the weights alone.
     """
 
     kind: str
@@ -54,6 +62,8 @@ class LayerView(metaclass=Interned):
     local: Local
     uses: int = 1
     gradients: int = 1
+    copies: Expr = ONE
+    shares: tuple[Expr, ...] = ()
 
     @property
     def operand(self) -> TensorType:
@@ -83,6 +93,11 @@ class LayerView(metaclass=Interned):
         return ZERO if self.local.says("tied") else self.weights
 
     @property
+    def share(self) -> Expr:
+        """The elements of weights that a rank has where the ranks that hold the same ones share them."""
+        return total(self.shares) if self.shares else self.weights
+
+    @property
     def differentiable(self) -> tuple[TensorType, ...]:
         """The operands that have a gradient: not numbers of rows, and not those that the operation takes as constants."""
         constants = self.rule.constants if self.rule is not None else ()
@@ -104,6 +119,8 @@ ANSWERS = (
     "forward",
     "activation_gradient",
     "weight_gradient",
+    "replica_reduction",
+    "weight_gather",
     "optimizer",
     "weight_bytes",
     "weight_gradient_bytes",
@@ -189,12 +206,13 @@ class Standard(Convention):
         )
 
     def weight_gradient(self, view: LayerView) -> Work:
-        """Reads X and dY, writes dW in the width of the weights."""
+        """Reads X and dY, writes dW in the width in which gradients are kept."""
         if view.rule is None or view.weights is ZERO:
             return NO_WORK
         read = total(t.bytes for t in view.local.results) + self._needed(view, view.rule.weight_gradient_reads)
-        rows = view.rule.weight_gradient_rows(view.local)
-        written = rows if rows is not ZERO else view.weights * view.element
+        width = self.gradient_width(view)
+        rows = view.rule.weight_gradient_rows(view.local) / view.element * width
+        written = rows if rows is not ZERO else view.weights * width
         return work(view.rule.weight_gradient_operations(view.local), read + rows, written)
 
     @staticmethod
@@ -209,16 +227,24 @@ class Standard(Convention):
         chosen = self.choices.master_copy
         return not self.facts.at_least(view.element, constant(4)).proved if chosen is None else chosen
 
+    def gradient_width(self, view: LayerView) -> Expr:
+        """The bytes of an element of a weight's gradient, as it is kept and reduced."""
+        return constant(FP32) if self.choices.f32_gradients else view.element
+
+    def shared(self, view: LayerView, stage: int) -> Expr:
+        """The elements that a rank has of what the replicas share from a ZeRO stage on, and have all of before."""
+        return view.share if self.choices.zero >= stage else view.weights
+
     def optimizer(self, view: LayerView) -> Work:
         """Adam (Kingma and Ba 2015) on `w/D` weights: 11 operations each, the fp32 state read and written (Rajbhandari et al. 2019).
 
         With a master copy: read gradient, master, m and v, `(12+e)w/D`; write master, m, v and the weight, `(12+e)w/D`. Without: read
-        gradient, weight, m and v, `(8+2e)w/D`; write weight, m and v, `(8+e)w/D`.
+        gradient, weight, m and v, `(8+2e)w/D`; write weight, m and v, `(8+e)w/D`. A gradient that is kept in f32 is read as such.
         """
-        share = view.weights / self.choices.shards
+        share, gradient = self.shared(view, OPTIMIZER_STATES), self.gradient_width(view)
         if self.copies(view):
-            return work(11 * share, (view.element + 12) * share, (view.element + 12) * share)
-        return work(11 * share, (2 * view.element + 8) * share, (view.element + 8) * share)
+            return work(11 * share, (gradient + 12) * share, (view.element + 12) * share)
+        return work(11 * share, (gradient + view.element + 8) * share, (view.element + 8) * share)
 
     def repeated(self, forward: Work) -> Work:
         """A collective repeated in backward costs what it cost in forward."""
@@ -233,14 +259,36 @@ class Standard(Convention):
         works = [reduction_work(type, type, self.choices.ranks) for type in weights]
         return Work(*(total(parts) for parts in zip(*(each.components for each in works), strict=True)))
 
+    def replica_reduction(self, view: LayerView) -> Work:
+        """The sum of a layer's weight gradients over the ranks that hold its weights: an all-reduce, or a reduce-scatter of its shares.
+
+        With `n` elements of a weight over `D` replicas each sums its share of `D` parts, `ceildiv(n, D)*(D-1)` additions (Rabenseifner
+        2004); the message is all gradients.
+        """
+        if not view.shares:
+            return NO_WORK
+        width = self.gradient_width(view)
+        return work(
+            view.share * (view.copies - 1),
+            view.weights * width,
+            self.shared(view, OPTIMIZER_STATES) * width,
+            view.weights * width,
+        )
+
+    def weight_gather(self, view: LayerView) -> Work:
+        """The gather of weights from the shares of the replicas: the message is all weights (Rajbhandari et al. 2019, section 7)."""
+        size = view.weights * view.element
+        return work(read=view.share * view.element, write=size, msg=size)
+
     # --- memory
 
     def weight_bytes(self, view: LayerView) -> Expr:
-        return view.weights * view.element
+        """The weights that lie on a rank: `we`, shared from ZeRO 3 on: `we/D`."""
+        return self.shared(view, WEIGHTS) * view.element
 
     def weight_gradient_bytes(self, view: LayerView) -> Expr:
-        """The gradient that a rank keeps after its shards: `we/D`."""
-        return view.weights * view.element / self.choices.shards
+        """The gradient that a rank keeps: `wg` with `g` bytes an element; shared from ZeRO 2 on, `wg/D`."""
+        return self.shared(view, GRADIENTS) * self.gradient_width(view)
 
     def weight_gradient_unsharded_bytes(self, view: LayerView) -> Expr:
         """The gradient as it is accumulated, in fp32: `4w` (Narayanan et al. 2021)."""
@@ -248,7 +296,7 @@ class Standard(Convention):
 
     def optimizer_bytes(self, view: LayerView) -> Expr:
         """fp32 m and v, and the master copy if there is one: `12w/D` or `8w/D`."""
-        return (12 if self.copies(view) else 8) * view.weights / self.choices.shards
+        return (12 if self.copies(view) else 8) * self.shared(view, OPTIMIZER_STATES)
 
     def activation_gradient_bytes(self, view: LayerView) -> Expr:
         """What the activation-gradient task writes; nothing for an alias."""
@@ -281,6 +329,7 @@ class Calculon(Standard):
     - C15: `full` repeats the last residual too; nothing in backward reads it.
     - C16: the checkpoint is the whole input; under sequence parallelism it is the shard.
     - C17: the parts of the gradients of whole weights under sequence parallelism are summed for nothing; each sum is an all-reduce.
+    - C18: what replicas exchange of gradients and weights carries its message, and nothing else; it is read, added and written.
     """
 
     name: ClassVar[str] = "calculon"
@@ -308,7 +357,7 @@ class Calculon(Standard):
         return found
 
     def optimizer(self, view: LayerView) -> Work:
-        share = view.weights / self.choices.shards
+        share = self.shared(view, OPTIMIZER_STATES)
         return work(11 * share, (12 if self.copies(view) else 8) * share)
 
     def repeated(self, forward: Work) -> Work:
@@ -316,6 +365,12 @@ class Calculon(Standard):
 
     def gradient_reduction(self, weights: Iterable[TensorType]) -> Work:
         return NO_WORK
+
+    def replica_reduction(self, view: LayerView) -> Work:
+        return work(msg=view.weights * view.element) if view.shares else NO_WORK
+
+    def weight_gather(self, view: LayerView) -> Work:
+        return work(msg=view.weights * view.element)
 
     def kept(self, view: LayerView) -> Expr:
         """`A_l`: what Calculon counts as the activations of a layer: its inputs, whether or not another layer counts them too."""

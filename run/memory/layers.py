@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import attrs
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import Memory
+from bpir.dialects.replicas import GRADIENTS
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Meter
 from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
+from bpir.run.ranks.updates import Updates
 
 
 @attrs.frozen(eq=False)
@@ -21,17 +23,17 @@ class LayerBytes:
     """Measures the facts of `dist.memory` on the rank with the most bytes.
 
     Attributes:
-        shards: the ranks that share the optimizer's states.
+        zero: the ZeRO stage: from 2 on a rank keeps what the optimizer reads of a gradient, before all of it.
+        updates: the weights that the optimizer has updated.
         fused: activations write no gradient of their own.
-        copies: whether the optimizer keeps an fp32 copy of the weights that a gradient belongs to.
     """
 
     block: dist.Block
     arrays: Mapping[Value, Sequence[Array]]
     meters: Mapping[dist.Task, Sequence[Meter]]
     numbers: Numbers
-    shards: Fraction
-    copies: Callable[[Value], bool]
+    zero: int
+    updates: Updates
     fused: bool
 
     def wrong(self) -> list[Diagnostic]:
@@ -53,20 +55,20 @@ class LayerBytes:
         forward, backward, update = (tasks.get(phase) for phase in ("forward", "activation_gradient", "weight_gradient"))
         if backward is not None and self.fused and is_activation(backward):
             backward = None
-        gradients = self._bytes(update.results) if update is not None else Fraction(0)
-        elements = {v: self._elements(v) for v in update.results} if update is not None else {}
         tied = forward is not None and bool(forward.tied)  # its weights, and their gradient and states, are another layer's
-        if tied:
-            gradients, elements = Fraction(0), {}
-        states = Fraction(sum((12 if self.copies(v) else 8) * size for v, size in elements.items()))
+        made = update.results if update is not None and not tied else []
+        adam = tasks.get("optimizer")
+        read = adam.operands if adam is not None else []
+        kept = read if self.zero >= GRADIENTS else made
+        copies = adam is not None and self.updates.copies(self.updates.like(adam))
         return {
             "weight": self._weights(forward if not tied else None),
             "activation": self._bytes(list(dict.fromkeys(memory.operands))),
             "output": self._bytes(_without_mask(forward)) if forward is not None else Fraction(0),
-            "weight_gradient": gradients / self.shards,
-            "weight_gradient_unsharded": Fraction(4 * sum(elements.values())),
+            "weight_gradient": self._bytes(kept),
+            "weight_gradient_unsharded": Fraction(4 * sum(map(self._elements, made))),
             "activation_gradient": self._bytes(backward.results) if backward is not None else Fraction(0),
-            "optimizer": states / self.shards,
+            "optimizer": Fraction((12 if copies else 8) * sum(map(self._elements, read))),
         }
 
     def _weights(self, task: dist.Task | None) -> Fraction:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from bpir.run.call import Array
-from bpir.run.ranks.mesh import Layout, Mesh, total
+from bpir.run.ranks.mesh import Layout, Mesh, share, total
 
 
 @attrs.frozen(eq=False)
@@ -19,6 +19,7 @@ class Exchange:
     Attributes:
         maximum: whether it takes the maximum, not the sum.
         layouts: how its operand and its result lie.
+        elements: whether it gathers or scatters equal parts of the elements, whatever the dimensions.
     """
 
     mesh: Mesh
@@ -26,6 +27,7 @@ class Exchange:
     axes: tuple[tuple[str, ...], ...]
     maximum: bool = False
     layouts: Sequence[Layout] = ()
+    elements: bool = False
 
     def total(self, rank: int) -> Array:
         """The sum over the ranks that take part."""
@@ -41,6 +43,8 @@ def all_reduce(exchange: Exchange, rank: int) -> Array:
 def reduce_scatter(exchange: Exchange, rank: int) -> Array:
     """Every rank gets its part of the sum."""
     result = exchange.total(rank)
+    if exchange.elements:
+        return share(result, *exchange.mesh.place(rank, exchange.axes[0]))
     for dimension, axes in enumerate(exchange.axes):
         parts, place = exchange.mesh.place(rank, axes)
         if parts > 1:
@@ -50,6 +54,9 @@ def reduce_scatter(exchange: Exchange, rank: int) -> Array:
 
 def all_gather(exchange: Exchange, rank: int) -> Array:
     """Every rank gets the parts of all, one behind the other."""
+    if exchange.elements:
+        whole = [end - start for start, end in exchange.mesh.ranges(exchange.layouts[1], rank)]
+        return _gathered(exchange, rank, 0)[: prod(whole)].reshape(whole)
     return _gathered(exchange, rank, len(exchange.axes) - 1)
 
 

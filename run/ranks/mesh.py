@@ -23,11 +23,16 @@ ROWS = 3
 
 @attrs.frozen
 class Layout:
-    """Where a tensor lies: its sizes, the mesh axes that share each of them, and those over which it is still to be summed."""
+    """Where a tensor lies: its sizes, the mesh axes that share each of them, and those over which it is still to be summed.
+
+    Attributes:
+        shared: the mesh axes that share its elements, in their order and in equal parts, whatever its dimensions.
+    """
 
     dims: tuple[int, ...]
     axes: Axes
     unreduced: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def with_experts(self) -> bool:
@@ -81,15 +86,24 @@ class Mesh:
         return parts, place
 
     def ranges(self, layout: Layout, rank: int) -> Ranges:
-        """The first and last index, of each dimension, of a rank's part.
+        """The first and last index, of each dimension, of a rank's part; of its elements where these are shared.
 
         Raises:
             ValueError: a dimension has no equal parts.
         """
+        found = self._blocks(layout, rank)
+        if not layout.shared:
+            return found
+        parts, place = self.place(rank, layout.shared)
+        count = -(-prod(end - start for start, end in found) // parts)
+        return ((place * count, (place + 1) * count),)
+
+    def _blocks(self, layout: Layout, rank: int) -> Ranges:
         found = []
         dims, axes = layout.dims, layout.axes
         if layout.with_experts:
-            dims, axes = (1, 1, prod(dims[:ROWS]), *dims[ROWS:]), ((), (), (EXPERT,), *axes[ROWS:])
+            replicas, _ = self.place(rank, axes[0])  # each has rows of its own
+            dims, axes = (1, 1, prod(dims[:ROWS]) // replicas, *dims[ROWS:]), ((), (), (EXPERT,), *axes[ROWS:])
         for index, (size, names) in enumerate(zip(dims, axes, strict=True)):
             parts, place = self.place(rank, names)
             if size % parts:
@@ -126,8 +140,10 @@ class Mesh:
         """A rank's part of a whole array."""
         if layout.with_experts:
             place, parts = self.with_experts(layout, rank)
-            array = array.reshape(1, 1, -1, *array.shape[ROWS:])[:, :, place::parts]
-        return array[tuple(slice(*ends) for ends in self.ranges(layout, rank))]
+            replicas, own = self.place(rank, layout.axes[0])
+            array = np.split(array, replicas)[own].reshape(1, 1, -1, *array.shape[ROWS:])[:, :, place::parts]
+        block = array[tuple(slice(*ends) for ends in self._blocks(layout, rank))]
+        return share(block, *self.place(rank, layout.shared)) if layout.shared else block
 
     def summed(self, arrays: Sequence[Array], layout: Layout, rank: int, maximum: bool = False) -> Array:
         """A rank's part with what other ranks add to it; or the maximum of both."""
@@ -139,6 +155,12 @@ class Mesh:
         """Whether the rank is the first along each of the axes."""
         own = self.coordinates(rank)
         return all(own[axis] == 0 for axis in axes)
+
+
+def share(array: Array, parts: int, place: int) -> Array:
+    """One of equal parts of the elements of an array, in their order; zeros fill the last."""
+    count = -(-array.size // parts)
+    return np.pad(array.ravel(), (0, parts * count - array.size))[place * count : (place + 1) * count]
 
 
 def total(parts: Sequence[Array], maximum: bool) -> Array:

@@ -60,7 +60,7 @@ class Tasks:
         if kind == "fork":
             return self._fork(task)
         if kind == "adam":
-            return self.updates.adam(task), []
+            return self.updates.adam(task)
         return self._computed(task)
 
     def _collective(self, task: dist.Collective, kind: str) -> Meant:
@@ -71,7 +71,8 @@ class Tasks:
         maximum = isinstance(task, dist.AllReduce) and task.reduction == "max"
         layouts = [[self.ranks.layout(value, task) for value in pair] for pair in zip(task.operands, task.results, strict=True)]
         arrays = [self.ranks.arrays[operand] for operand in task.operands]
-        exchanges = [Exchange(self.ranks.mesh, each, axes, maximum, lie) for each, lie in zip(arrays, layouts, strict=True)]
+        mesh, elements = self.ranks.mesh, task.elements
+        exchanges = [Exchange(mesh, each, axes, maximum, lie, elements) for each, lie in zip(arrays, layouts, strict=True)]
 
         def results(rank: int, meter: Meter) -> list[Array]:
             found = [act(exchange, rank) for exchange in exchanges]
@@ -118,6 +119,8 @@ class Tasks:
         values = self.model.values
         expected: list[Array | None] = []
         for step in steps:
+            like_result = task.rule is not None and task.rule.weights_like_result
+            self.updates.wide[step.index] = (task.results if like_result else task.operands)[0]
             expected += [values.arrays[v] for v in step.results]
             if step.index in values.masks:
                 expected.append(values.masks[step.index])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import attrs
 
@@ -17,6 +18,8 @@ from bpir.run.ranks.mesh import Layout, Mesh
 
 TOKEN = 1
 """The place of the token axis among the dimensions of a value."""
+OF_WEIGHTS = ("weight_gradient", "gradient_reduction", "optimizer")
+"""The phases of tasks that give gradients of weights, or weights."""
 BACKWARD = ("activation_gradient", "weight_gradient", "gradient_reduction", "optimizer")
 
 
@@ -28,6 +31,7 @@ class Ranks:
         arrays: of each value the array of each rank.
         expected: of each value the whole array that it must be, where the model says one.
         floor: a value without an element as large counts as noise of this size.
+        replicas: the mesh axes along which each rank has a batch of its own.
         maxima: the values of whose parts the maximum is taken, not the sum.
         largest: the largest relative difference, in forward and in backward.
     """
@@ -35,6 +39,7 @@ class Ranks:
     mesh: Mesh
     numbers: Numbers
     floor: float
+    replicas: tuple[str, ...] = ()
     arrays: dict[Value, list[Array]] = attrs.field(factory=dict)
     expected: dict[Value, Array] = attrs.field(factory=dict)
     layouts: dict[Value, Layout] = attrs.field(factory=dict)
@@ -44,8 +49,17 @@ class Ranks:
     def layout(self, value: Value, reader: Place) -> Layout:
         """How a value lies on the mesh."""
         if value not in self.layouts:
-            self.layouts[value] = self.numbers.layout(value, reader)
+            self.layouts[value] = self._replicated(value, self.numbers.layout(value, reader))
         return self.layouts[value]
+
+    def _replicated(self, value: Value, layout: Layout) -> Layout:
+        """The layout among replicas, each of which has its own part of the batch: all values but those of weights begin with it."""
+        replicas, task = self.replicas, dist.Task.of(value.producer)
+        if not replicas or (task is not None and task.phase in OF_WEIGHTS):
+            return layout
+        count = prod(self.mesh.sizes[axis] for axis in replicas)
+        first, *axes = layout.axes
+        return Layout((layout.dims[0] * count, *layout.dims[1:]), ((*replicas, *first), *axes), layout.unreduced, layout.shared)
 
     def placed(self, task: dist.Task | dist.State | dist.Block, array: Array, layout: Layout) -> list[Array]:
         """The ranks' parts of a whole array; of a partial sum the first rank has all."""

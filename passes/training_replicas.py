@@ -1,0 +1,76 @@
+"""The tasks of training that replicas of the batch have together: gradients summed over them, updated weights gathered from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bpir.dialects.bp import TensorType, Work
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.replicas import F32, OPTIMIZER_STATES, WEIGHTS
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.operation import Value
+from bpir.passes.training_graph import Layer
+
+if TYPE_CHECKING:
+    from bpir.passes.training_tasks import Tasks
+
+
+class Replicas:
+    """Emits the collectives between the ranks that hold the same weights: one message for all weights of a layer.
+
+    Under ZeRO 0 gradients are summed by an all-reduce. From ZeRO 1 on a reduce-scatter gives each rank a share of their elements, which it
+    updates; then the weights are gathered (Rajbhandari et al. 2019, section 7.1).
+    """
+
+    def __init__(self, tasks: Tasks) -> None:
+        self.tasks = tasks
+        self.choices = tasks.convention.choices
+        self.shares: dict[Layer, list[Value]] = {}  # the updated weights of a rank that has a share of them
+
+    def gradient_type(self, type: TensorType) -> TensorType:
+        """The type of the gradient of a weight, as it is kept."""
+        return type.of(F32) if self.choices.f32_gradients else type
+
+    def reduce(self, layer: Layer) -> None:
+        """Sum the gradients of a layer's weights over the ranks that hold them."""
+        over = layer.copied_over
+        if not over:
+            return
+        shares = over if self.choices.zero >= OPTIMIZER_STATES else ()
+        operands = self.tasks.weight_gradients[layer]
+        results = [Value(self.gradient_type(type).share(*shares)) for type in layer.weight_types]
+        kind: type[dist.Collective] = dist.ReduceScatter if shares else dist.AllReduce
+        work = self.tasks.convention.replica_reduction(layer.view)
+        self._collective(layer, "gradients", kind, operands, results, work, {"reduction": StringAttr("sum")})
+        self.tasks.weight_gradients[layer] = results
+
+    def updated(self, layer: Layer) -> list[Value]:
+        """What the optimizer gives of a layer: its share of the weights, where they are gathered then."""
+        if layer.copied_over and OPTIMIZER_STATES <= self.choices.zero < WEIGHTS:
+            self.shares[layer] = [Value(type.share(*layer.copied_over)) for type in layer.weight_types]
+        return self.shares.get(layer, [])
+
+    def gather(self, layer: Layer) -> None:
+        """Gather the updated weights of a layer."""
+        if layer in self.shares:
+            results = [Value(type) for type in layer.weight_types]
+            work = self.tasks.convention.weight_gather(layer.view)
+            self._collective(layer, "weights", dist.AllGather, self.shares[layer], results, work, {})
+
+    def _collective(
+        self,
+        layer: Layer,
+        what: str,
+        kind: type[dist.Collective],
+        operands: list[Value],
+        results: list[Value],
+        work: Work,
+        said: dict[str, Attribute],
+    ) -> None:
+        phase = "gradient_reduction"
+        name = self.tasks.graph.free(f"{layer.name}.{what}", layer.operation)
+        properties = {**said, **self.tasks.names(layer, phase, work), "task": StringAttr(f"{name}.{phase}")}
+        properties["axes"] = ArrayAttr((ArrayAttr(tuple(map(StringAttr, layer.copied_over))),))
+        if kind is not dist.AllReduce:
+            properties["elements"] = UnitAttr()
+        self.tasks.out.append(kind.build(operands, results, properties, span=layer.operation.span))

@@ -1,0 +1,156 @@
+"""Of one block of a distributed training module: what replicas of the batch exchange of the gradients of weights, and of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bpir.dialects.bp import TensorType, product
+from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, tied_to
+from bpir.dialects.model.conventions import LayerView
+from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, WEIGHTS
+from bpir.ir.diagnostic import note
+from bpir.ir.expression import ONE, ceildiv
+from bpir.ir.operation import Operation, Value
+from bpir.ir.relations import Relation
+from bpir.verifiers.rulebooks import TRAINING
+from bpir.verifiers.training_meaning import Meaning
+from bpir.verifiers.training_names import is_exchange_of
+
+if TYPE_CHECKING:
+    from bpir.verifiers.training_weights import Weights
+
+
+class Replicas:
+    """Judges the collectives over replicas by what they read and the strategy's ZeRO stage.
+
+    Each replica has its own part of the batch, and a weight has no batch axis: its gradient is a partial sum over the ranks that hold the
+    same weight. These are the replicas along every axis that does not shard it.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self.trace = weights.trace
+        self.findings = weights.findings
+        self.stage = self.trace.convention.choices.zero
+        equal = self.findings.facts.equal
+        self.axes = tuple(axis for axis in REPLICAS if axis in self.trace.mesh and not equal(self.trace.mesh[axis], ONE).proved)
+        self.assumable: set[Relation] = set()  # that replicas have whole shares
+        self.done: dict[tuple[Operation, str], dist.Task] = {}
+
+    def over(self, operation: Operation) -> tuple[str, ...]:
+        """The mesh axes whose ranks hold the same weights of an operation."""
+        own = {axis for type in self.weights.types(operation) for names in type.axes for axis in names}
+        return tuple(axis for axis in self.axes if axis not in own)
+
+    def shared(self, view: LayerView, operation: Operation, task: dist.Task) -> LayerView:
+        """The view of a layer with how many ranks hold its weights, and the share of each weight that a rank would have."""
+        rule = view.rule
+        if not self.axes or rule is None or not rule.weight_types(view.local):
+            return view
+        self.trace.views[layer_of(operation)] = view
+        over = self.over(operation)
+        copies = product(self.trace.mesh[axis] for axis in over)
+        exact = self.trace.convention.name != "standard"  # Calculon's shares may be fractions
+        shares = []
+        for type in rule.weight_types(view.local) if over else ():
+            shares.append(type.elements / copies if exact else ceildiv(type.elements, copies))
+            if not exact and self.stage >= OPTIMIZER_STATES:
+                self.assumable.add(Relation("divides", copies, type.elements))
+        del self.trace.views[layer_of(operation)]
+        return LayerView(view.kind, rule, view.local, view.uses, view.gradients, copies if over else ONE, tuple(shares))
+
+    def kept(self, operation: Operation) -> list[TensorType]:
+        """The types of the gradients that the optimizer reads: summed, and a share of their elements from ZeRO 1 on."""
+        over = self.over(operation) if self.stage >= OPTIMIZER_STATES else ()
+        return [type.share(*over) for type in self.weights.gradients(operation)]
+
+    def _gathers(self, operation: Operation) -> bool:
+        """Whether the optimizer gives shares of the weights, which are gathered then."""
+        return OPTIMIZER_STATES <= self.stage < WEIGHTS and bool(self.over(operation))
+
+    def updated(self, task: dist.Task, operation: Operation) -> None:
+        """Judge what an optimizer task gives: nothing, or a rank's shares of the weights."""
+        types = [type.share(*self.over(operation)) for type in self.weights.types(operation)] if self._gathers(operation) else []
+        if self.trace.results(task, types):
+            for place, value in enumerate(task.results):
+                self.trace.meanings[value] = Meaning(updated=(operation, place))
+
+    def concern(self, task: dist.Collective) -> bool:
+        """Whether a collective is one between replicas."""
+        return bool(set(task.mesh_axes) & set(REPLICAS))
+
+    @TRAINING.rule("R21", "gradients of weights are summed, and weights gathered, over the replicas that hold them, as the ZeRO stage says")
+    def collective(self, task: dist.Collective, phase: str) -> None:
+        """Judge a collective over replicas: what it reads says whose gradients or weights it is about."""
+        meaning = self.trace.meanings.get(task.operands[0], Meaning()) if task.operands else Meaning()
+        read = meaning.updated or meaning.weight
+        if phase != "gradient_reduction" or read is None:
+            what = "is between replicas, and reads neither gradients of weights nor updated weights"
+            self.findings.refuse("R21", task, f"'{task.label}' {what}")
+            return
+        operation, reduces = read[0], task.reduces
+        layer, what = layer_of(operation), "gradients" if reduces else "weights"
+        if reduces:  # what it is meant to give: its readers are judged by themselves
+            self.trace.meanings.update((value, Meaning(weight=(operation, place))) for place, value in enumerate(task.results))
+        first = self.done.setdefault((operation, what), task)
+        if first is not task:
+            self.findings.refuse("R21", task, f"the {what} of '{layer}' have a second collective", note("the first", first.span))
+            return
+        if not is_exchange_of(task.layer, operation, what) or task.source != origin_of(operation):
+            self.findings.refuse("R1", task, f"'{task.label}' is of the {what} of '{layer}', and says another name or source")
+        self._judge(task, operation, what)
+
+    def _judge(self, task: dist.Collective, operation: Operation, what: str) -> None:
+        """Whether it is the collective that the stage asks for, between the ranks that hold the weights."""
+        layer, over = layer_of(operation), self.over(operation)
+        kind: type[dist.Collective] = dist.AllGather
+        if what == "gradients":
+            kind = dist.ReduceScatter if self.stage >= OPTIMIZER_STATES else dist.AllReduce
+        sums = not isinstance(task, dist.AllReduce | dist.ReduceScatter) or task.reduction == "sum"
+        if not isinstance(task, kind) or not sums:
+            wanted = f"under ZeRO {self.stage} the {what} of '{layer}' need a {kind.name}{' of the sum' if kind.reduces else ''}"
+            self.findings.refuse("R21", task, f"{wanted}, found {task.name}")
+        elif task.axes != (over,) or task.elements != (kind is not dist.AllReduce):
+            how = " by their elements" if kind is not dist.AllReduce else ""
+            wanted = f"those that hold the {what} of '{layer}' exchange them{how} over {', '.join(over) or 'no axis'}"
+            self.findings.refuse("R21", task, f"{wanted}, found {', '.join(task.mesh_axes)}{' by elements' if task.elements else ''}")
+        elif tied_to(operation):
+            self.findings.refuse("R21", task, f"the weights of '{layer}' are another layer's, which has their collectives")
+        elif what == "gradients":
+            self._reduction(task, operation)
+        else:
+            self._gather(task, operation)
+
+    def _reduction(self, task: dist.Collective, operation: Operation) -> None:
+        gradients = self.weights.gradients(operation)
+        self.weights.reads_gradients(task, operation, range(len(gradients)), "the reduction over replicas")
+        self._types(task, task.operands, [type.partial(*self.over(operation)) for type in gradients])
+        if self.trace.results(task, self.kept(operation)):
+            self.trace.work(task, self.trace.convention.replica_reduction(self.trace.views[layer_of(operation)]))
+
+    def _gather(self, task: dist.Collective, operation: Operation) -> None:
+        types = self.weights.types(operation)
+        found = [self.trace.meanings.get(value, Meaning()).updated for value in task.operands]
+        if found != [(operation, place) for place in range(len(types))]:
+            self.findings.refuse("R21", task, f"'{task.label}' does not gather the updated weights of '{layer_of(operation)}'")
+        elif self.trace.results(task, types):
+            self.trace.work(task, self.trace.convention.weight_gather(self.trace.views[layer_of(operation)]))
+
+    def _types(self, task: dist.Task, values: Sequence[Value], types: Sequence[TensorType]) -> None:
+        for value, type in zip(values, types, strict=False):
+            self.trace.type(task, value, type)
+
+    def missing(self, operation: Operation) -> None:
+        """Refuse that a layer's gradients are not summed over replicas, or its updated weights not gathered."""
+        layer = layer_of(operation)
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer) or tied_to(operation):
+            return
+        if self.weights.forward(operation) is None or not self.over(operation):
+            return
+        where = ", ".join(self.over(operation))
+        for what, wanted, done in (("gradients", True, "summed"), ("weights", self._gathers(operation), "gathered")):
+            if wanted and (operation, what) not in self.done:
+                self.findings.refuse("R21", self.trace.block, f"the {what} of '{layer}' are not {done} over {where}")
