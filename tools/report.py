@@ -193,6 +193,11 @@ class Job:
     work: Mapping[str, Work] = attrs.field(factory=dict)
 
     @property
+    def is_staged(self) -> bool:
+        """Whether there are several stages, or microbatches: else the report of the plan says all but the fullest moment."""
+        return len(self.stages) > 1 or self.microbatches is not ONE
+
+    @property
     def memory(self) -> Mapping[str, Expr]:
         """That of the fullest device; where symbols leave open which that is, the largest total alone."""
         if all(stage == self.stages[0] for stage in self.stages):

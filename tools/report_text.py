@@ -45,7 +45,7 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
             found.append(_named("memory", "bytes", memory))
     if by == "total" and report.ranks is not None:
         found.append(_ranks_table(report.ranks))
-    if by == "total" and report.job is not None:
+    if by == "total" and report.job is not None and report.job.is_staged:
         found += _job_tables(report.job)
     return found
 
