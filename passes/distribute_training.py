@@ -23,6 +23,7 @@ from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.decompose import decompose
 from bpir.passes.distribution import Assumptions, new_module, resized
+from bpir.passes.expert_rows import Experts, with_exchanges
 from bpir.passes.inputs import Binding, inputs_of
 from bpir.passes.networks import blocks_to_derive, unused_blocks
 from bpir.passes.phases import input_axis, training_axes
@@ -132,9 +133,12 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         choices = choices_of(strategy, parallel)
         schedule = schedule_of(strategy, table.facts, module, self.spans)
         convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
+        experts = Experts.of(strategy, table)
         spanned = mesh_of_strategy(strategy, table.facts)
         mesh = {**spanned, TENSOR: degree}
         models = blocks_to_derive(ir.expanded.module)
+        of_experts = experts.place(models, strategy)
+        refuse_with_experts(experts, choices, strategy)
         replaced: set[str] = set()
         divided, padded = assumptions.may_divide(degree), tables(models)
         placed = shared_axes(models, lambda name: name in padded or divided(name))
@@ -160,13 +164,15 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             if choices.sequence_parallel:
                 assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
                 between.update(dict.fromkeys(filter(None, (lone_symbol(input_axis(operation, TOKEN_RANK - 1)),))))
-            graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh)
+            experts.require(assumptions, operation, lambda expr, sizes=sizes_of_block: expr.substitute(sizes))  # type: ignore[misc]
+            rows = with_exchanges(block) if experts.parallel else None
+            graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh, rows)
             graph.copy_weights(share_with(assumptions, resizing, convention.name, choices.zero))
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
                 for layer in graph:
                     if layer.is_collective and not choices.sequence_parallel:
-                        assumptions.assume_share(degree, layer.results[0].type.dims)
+                        assumptions.assume_share(degree, layer.results[0].type.local_dims({**mesh, TENSOR: ONE}))
                     if layer.view.weights is not ZERO:
                         for type in layer.summed_weights:
                             assumptions.assume_share(degree, type.dims)
@@ -195,7 +201,9 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
                     *inputs_of(module, *([workload] if workload is not None else []), strategy),
                     *assumptions.operations(),
                     dist.Mesh.build(properties=sizes, span=strategy.operation.span),
-                    *(placement(placed, strategy.operation.span, tuple(between), resizing) if parallel else ()),
+                    *placement(
+                        placed if parallel else (), strategy.operation.span, tuple(between), resizing if parallel else None, of_experts
+                    ),
                     *blocks,
                     *training_networks(module, blocks, replaced),
                     *stages,
@@ -299,6 +307,17 @@ def share_with(assumptions: Assumptions, resizing: Mapping[str, Expr], conventio
         return elements / copies
 
     return share
+def refuse_with_experts(experts: Experts, choices: Choices, strategy: Binding) -> None:
+    """Refuse what is not derived together with ranks of experts.
+
+    Raises:
+        DiagnosticError: the strategy shards the sequence between regions, or counts as Calculon does.
+    """
+    calculon = as_word(strategy.fields.get("convention")) == "calculon"
+    if experts.parallel and (choices.sequence_parallel or calculon):
+        other = "convention = calculon" if calculon else "communication = reduce_scatter_all_gather"
+        what = f"training with expert = {experts.degree.text} is not derived with {other}: leave one of them out"
+        raise fail(what, strategy.operation.span)
 
 
 def refuse_without_gradient(block: Operation) -> None:

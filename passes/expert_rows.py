@@ -13,7 +13,8 @@ from bpir.dialects.bind import as_expr
 from bpir.dialects.bp import SymbolTable, TensorType
 from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.dist.one_rank import collective_work
-from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
+from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, free_name, group_of, layer_of, settings_of
+from bpir.dialects.model.exchange import Exchange, exchange
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.diagnostic import fail, note
 from bpir.ir.expression import ONE, Expr, symbol
@@ -38,7 +39,9 @@ class ExpertRows:
         self.values: set[Value] = set()
         for operation in block.body:
             rule = operation.declaration
-            if isinstance(rule, ModelOperation) and (
+            if isinstance(rule, Exchange):
+                self.values.update(operation.results if rule.way(operation)[1] == TOKEN_RANK else ())
+            elif isinstance(rule, ModelOperation) and (
                 rule.expert_factor or (rule.pointwise and not self.values.isdisjoint(operation.operands))
             ):
                 self.operations.add(operation)
@@ -55,6 +58,34 @@ def shared_batch(type: TensorType, with_experts: bool) -> TensorType:
     place = TOKEN_RANK if with_experts else 0
     marks[place] = (*marks[place], EXPERT)
     return TensorType(type.dims, tuple(marks), type.element, type.unreduced)
+
+
+def with_exchanges(block: Operation) -> set[Value]:
+    """Put an exchange into a block of training wherever a value changes its layout, once for all that read it there; the block is changed.
+
+    Returns:
+        The values that lie with experts.
+    """
+    rows = ExpertRows(block)
+    names = {layer_of(operation) for operation in block.body}
+    made: dict[Value, Value] = {}
+    body = block.regions[0].blocks[0]
+    for operation in list(body.operations):
+        for index, value in enumerate(operation.operands):
+            if not rows.moves(operation, value):
+                continue
+            if value not in made:
+                to_experts = operation in rows.operations
+                source = operation if to_experts else value.owner
+                assert isinstance(source, Operation)
+                layer = layer_of(source)
+                name = free_name(f"{group_of(layer)}.{'input' if to_experts else 'output'}_exchange", layer, names)
+                new = exchange(value, to_experts, name, source)
+                body.operations.insert(body.operations.index(operation), new)
+                new.parent = body
+                made[value] = new.results[0]
+            operation.operands[index] = made[value]
+    return ExpertRows(block).values
 
 
 class Experts(metaclass=Record):
@@ -103,23 +134,34 @@ class Experts(metaclass=Record):
 
 def moved(value: Value, to_experts: bool, names: Mapping[str, Attribute], mesh: Mapping[str, Expr], source: Operation) -> Operation:
     """The all-to-all that brings a value to the experts of its rows, or back."""
-    type = value.type
+    ends = (0, TOKEN_RANK) if to_experts else (TOKEN_RANK, 0)
+    name = f"{value.name}_moved" if value.name else None
+    task = all_to_all(value, Value(_moved_type(value, ends), name=name), ends, names, source)
+    task.properties["work"] = collective_work(task, mesh)
+    return task
+
+
+def _moved_type(value: Value, ends: tuple[int, int]) -> TensorType:
+    type, (given, taken) = value.type, ends
     assert isinstance(type, TensorType)
-    given, taken = (0, TOKEN_RANK) if to_experts else (TOKEN_RANK, 0)
     marks = list(type.axes)
     marks[given] = tuple(axis for axis in marks[given] if axis != EXPERT)
     marks[taken] = (*marks[taken], EXPERT)
-    result = Value(TensorType(type.dims, tuple(marks), type.element, type.unreduced), name=f"{value.name}_moved" if value.name else None)
+    return TensorType(type.dims, tuple(marks), type.element, type.unreduced)
+
+
+def all_to_all(
+    value: Value, result: Value, ends: tuple[int, int], names: Mapping[str, Attribute], source: Operation
+) -> Operation:
+    """The task that shards a value at another dimension."""
     properties: dict[str, Attribute] = {
         **names,
         "axes": ArrayAttr((ArrayAttr((StringAttr(EXPERT),)),)),
-        "from": IntegerAttr(given, I64),
-        "to": IntegerAttr(taken, I64),
+        "from": IntegerAttr(ends[0], I64),
+        "to": IntegerAttr(ends[1], I64),
         "message": StringAttr("payload"),
     }
-    task = AllToAll.build([value], [result], properties, span=source.span)
-    task.properties["work"] = collective_work(task, mesh)
-    return task
+    return AllToAll.build([value], [result], properties, span=source.span)
 
 
 def _expert_axes(blocks: Sequence[Operation], degree: Expr, strategy: Binding) -> tuple[str, ...]:

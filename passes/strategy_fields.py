@@ -61,7 +61,6 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
     rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
     reasons = _without_stages(strategy, facts)
     reasons[LATENT] = "changes nothing in training, which makes K and V of all tokens"
-    reasons[EXPERT] = "is not derived in training: every rank has all experts, and only the mesh counts the ranks"
     if all(_neutral(strategy.fields.get(axis), facts) for axis in REPLICAS):
         reasons |= dict.fromkeys(("zero", "optimizer_sharding"), "changes nothing with data = 1")
     if _neutral(strategy.fields.get(TENSOR), facts):

@@ -7,7 +7,7 @@ fork's sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
 
 import attrs
@@ -20,6 +20,7 @@ from bpir.dialects.replicas import REPLICAS
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
+from bpir.passes.expert_rows import shared_batch
 from bpir.passes.late_sums import late_sums
 from bpir.passes.placement import TENSOR
 from bpir.passes.regions import Regions
@@ -116,7 +117,8 @@ class Layer:
 class Graph:
     """Builds the layers of a decomposed block in forward order."""
 
-    def __init__(self, block: Operation, regions: Regions, mesh: dict[str, Expr]) -> None:
+    def __init__(self, block: Operation, regions: Regions, mesh: dict[str, Expr], rows: Container[Value] | None = None) -> None:
+        self.rows = rows  # the values that lie with their experts, where ranks share experts and the batch
         self.block = block
         self.regions = regions
         self.mesh = mesh
@@ -162,7 +164,8 @@ class Graph:
     def _type(self, value: Value) -> TensorType:
         assert isinstance(value.type, TensorType)
         owner = value.owner.declaration if isinstance(value.owner, Operation) else None
-        return self.regions.type(value.type, isinstance(owner, ModelOperation) and owner.every_token)
+        type = self.regions.type(value.type, isinstance(owner, ModelOperation) and owner.every_token)
+        return type if self.rows is None else shared_batch(type, value in self.rows)
 
     def _entering(self, value: Value) -> list[Operation]:
         return [reader for reader, index in self._uses[value] if self._enters(reader, index)]
@@ -192,7 +195,7 @@ class Graph:
             type = self._type(value)
             late = any(operands[i].type.unreduced for i in rule.factors(operation).lane_of_result(index).operands)
             partial = late or (self._collective() and self.regions.contracts(operation, index))
-            types.append(type.whole.partial(TENSOR) if partial else type)
+            types.append(type.gathered(TENSOR).partial(TENSOR) if partial else type)
         kind = operation.kind
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
         entering = any(self.regions.enters(operation, index) for index in range(len(operands)))
@@ -251,7 +254,7 @@ class Graph:
     def _enter(self, operation: Operation, value: Value, group: str, uses: int) -> None:
         flow = self.flows[value]
         name = self.free(f"{group}.input_collective", operation)
-        entry = self._layer(name, "input_collective", operation, None, [flow], [flow.type.whole]).results[0]
+        entry = self._layer(name, "input_collective", operation, None, [flow], [flow.type.gathered(TENSOR)]).results[0]
         entry.name = f"{flow.name}_gathered" if self.regions.sequence_parallel else flow.name
         flow = entry
         if uses > 1:

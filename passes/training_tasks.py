@@ -7,11 +7,13 @@ from bpir.dialects.dist import facts as facts_of
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.forms import routing_of
 from bpir.dialects.model.conventions import LayerView, Standard
+from bpir.dialects.model.exchange import Exchange
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
 from bpir.ir.syntax import symbol_of
+from bpir.passes.expert_rows import all_to_all
 from bpir.passes.placement import TENSOR
 from bpir.passes.training_graph import Flow, Graph, Layer
 from bpir.passes.training_memory import Memory
@@ -97,6 +99,8 @@ class Tasks:
         results = [Value(flow.type, name=flow.name if phase == "forward" else f"{flow.name}_again") for flow in flows]
         if layer.is_collective:
             self._collective(layer, phase, operands[0], results[0], work, layer.kind == "output_collective")
+        elif isinstance(layer.rule, Exchange):
+            self._exchange(layer, phase, operands[0], results[0], work, layer.rule.way(layer.operation))
         else:
             self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul)
             if layer.rule is not None:
@@ -178,7 +182,10 @@ class Tasks:
             results = [Value(self._gradient_type(layer, flow), name=f"d{flow.name}") for flow in flows]
             weights = rule.gradient_weights(layer.view.local)
             matmul = rule.gradient_matmul(layer.view.local)
-            self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul)
+            if isinstance(rule, Exchange):
+                self._exchange(layer, "activation_gradient", gradients[0], results[0], work, rule.way(layer.operation)[::-1])
+            else:
+                self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul)
             for flow, value in zip(flows, results, strict=True):
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
@@ -273,6 +280,9 @@ class Tasks:
             marks = [ArrayAttr((StringAttr(TENSOR),))]
         properties["axes"] = ArrayAttr(tuple(marks))
         self.out.append(cls.build([operand], [result], properties, span=layer.operation.span))
+
+    def _exchange(self, layer: Layer, phase: str, operand: Value, result: Value, work: Work, ends: tuple[int, int]) -> None:
+        self.out.append(all_to_all(operand, result, ends, self.names(layer, phase, work), layer.operation))
 
     def _memory(self) -> None:
         for layer in self.graph:

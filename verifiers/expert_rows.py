@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import ModelOperation, settings_of
+from bpir.dialects.model.base import ModelOperation, group_of, layer_of, settings_of
+from bpir.dialects.model.exchange import Exchange, exchange
 from bpir.dialects.model.factors import Tensor
 from bpir.ir.expression import Expr
 from bpir.ir.operation import Operation, Value
@@ -33,7 +34,10 @@ class ExpertRows:
         self._read: dict[Operation, list[int]] = {}
         for operation in block.body if parallel else ():
             rule = operation.declaration
-            if isinstance(rule, ModelOperation):
+            if isinstance(rule, Exchange):
+                given, taken = rule.way(operation)
+                self._read[operation], self._made[operation.results[0]] = [given], taken
+            elif isinstance(rule, ModelOperation):
                 self._operation(operation, rule)
 
     def made(self, value: Value) -> int:
@@ -59,6 +63,39 @@ class ExpertRows:
             split = next((_name(tensor[place]) for tensor, place in lying if place != BATCH), split)
         self._read[operation] = [_place(tensor, split) for tensor in factors.operands]
         self._made.update((value, _place(tensor, split)) for tensor, value in zip(factors.results, operation.results, strict=True))
+
+
+def exchanging(block: Operation) -> None:
+    """Put into a block in parts, as training computes it, the exchanges that its layouts need; the block is changed.
+
+    Each is called after the operation of experts that reads what goes there, or that makes what comes back.
+    """
+    rows = ExpertRows(block, True)
+    taken = {layer_of(operation) for operation in block.body}
+    moved: dict[Value, Value] = {}
+    found: list[Operation] = []
+    for operation in block.body:
+        for index, value in enumerate(operation.operands):
+            if rows.moves(operation, index):
+                if value not in moved:
+                    there = rows.made(value) == BATCH
+                    of = operation if there else value.owner
+                    assert isinstance(of, Operation)
+                    name = _called(f"{group_of(layer_of(of))}.{'input' if there else 'output'}_exchange", layer_of(of), taken)
+                    found.append(exchange(value, there, name, of))
+                    moved[value] = found[-1].results[0]
+                operation.operands[index] = moved[value]
+        found.append(operation)
+    block.regions[0].blocks[0].operations[:] = found
+
+
+def _called(name: str, layer: str, taken: set[str]) -> str:
+    """The name; after the layer itself where another one has it."""
+    part = name.rpartition(".")[2]
+    while name in taken:
+        name = layer = f"{layer}.{part}"
+    taken.add(name)
+    return name
 
 
 def _name(factor: str) -> str:

@@ -6,7 +6,7 @@ of a value whose contributions it sums. Then each task is judged by what it read
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from bpir.dialects.bind import STRATEGY, Strategy, Workload, as_expr, as_word
 from bpir.dialects.bp import symbol_table
@@ -20,12 +20,14 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expression import ONE, Expr
 from bpir.ir.operation import Operation
+from bpir.ir.records import evolved
 from bpir.ir.relations import Facts, Relation
 from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.expert_rows import exchanging, shared_by_experts
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.network_calls import Rules, verify_network
-from bpir.verifiers.placed_axes import TENSOR, verify_placement
+from bpir.verifiers.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings, shares
 from bpir.verifiers.stages import StageCheck
@@ -120,18 +122,25 @@ class Training:
         except UnreadableWorkload as wrong:
             self.findings.refuse("R16", block, str(wrong))
             return set()
-        placed = self._placement(parallel, choices)
+        experts = as_expr(strategy.get(EXPERT)) or ONE
+        experts = ONE if self.declared.equal(experts, ONE).proved else experts
+        placed = self._placement(parallel, choices, experts)
         if placed is None:
             return set()
         sized = training_model(model, {**sizes, **placed.resized}, as_word((workload or {}).get("causal")) or "dense")
-        layout = Layout(sized, training_model(model, training_sizes(model, {}), "dense"), placed, parallel, choices.sequence_parallel)
+        named = training_model(model, training_sizes(model, {}), "dense")
+        for each in (sized, named) if placed.experts else ():
+            exchanging(each)
+        layout = Layout(sized, named, placed, parallel, choices.sequence_parallel)
         trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
-        self._run(trace, degree, _shared(sized, layout))
-        return self._allowed(sized, block, layout, choices, trace)
+        of_experts = [(experts, size) for size in shared_by_experts(model, sizes)] if placed.experts else []
+        shared = [*((degree, size) for size in _shared(sized, layout)), *of_experts]
+        self._run(trace, shared)
+        return self._allowed(shared, block, choices, trace)
 
-    def _run(self, trace: BlockTrace, degree: Expr, shared: Iterable[Expr]) -> None:
-        """Verify the tasks of a block, whose ranks share the sizes, and what they keep."""
-        divided = all(self.findings.facts.divides(degree, size).proved for size in shared)
+    def _run(self, trace: BlockTrace, shared: Sequence[tuple[Expr, Expr]]) -> None:
+        """Verify the tasks of a block and what they keep; so many ranks share each of the sizes."""
+        divided = all(self.findings.facts.divides(ranks, size).proved for ranks, size in shared)
         trace.run(whole=divided and trace.convention.name == "standard")  # Calculon's shares may be fractions
         MemoryCheck(self.findings, trace).run()
 
@@ -149,20 +158,23 @@ class Training:
         return False
 
     @TRAINING.rule("R18", "the placement can be computed, and no further axis of a weight could be sharded")
-    def _placement(self, parallel: bool, choices: Choices) -> Placed | None:
+    def _placement(self, parallel: bool, choices: Choices, experts: Expr) -> Placed | None:
         """The placement of the module, judged once; of one rank, the one that several would have."""
         if not self.judged:
             self.judged = True
             tokens = {dim.text for dim in map(token_axis, self.models) if symbol_name(dim)} if choices.sequence_parallel else set()
             degree = choices.ranks
-            self.placed = verify_placement(self.findings, "R18", self.target, self.models, degree if parallel else ONE, tokens)
-        return self.placed if parallel else Placed(dict.fromkeys(largest_placement(self.models), TENSOR))
+            ranks = degree if parallel else ONE
+            self.placed = verify_placement(self.findings, "R18", self.target, self.models, ranks, tokens, experts=experts)
+        if parallel or self.placed is None:
+            return self.placed
+        alone = Placed(dict.fromkeys(largest_placement(self.models), TENSOR))
+        return evolved(alone, experts=self.placed.experts, batches=self.placed.batches)
 
-    def _allowed(self, model: Operation, block: dist.Block, layout: Layout, choices: Choices, trace: BlockTrace) -> set[Relation]:
+    def _allowed(self, shared: Sequence[tuple[Expr, Expr]], block: dist.Block, choices: Choices, trace: BlockTrace) -> set[Relation]:
         """What the block may assume; all of it must be proved, or recorded as an assumption."""
-        degree = choices.ranks
-        facts = self.findings.facts
-        required = [(degree, size, "R4", "which is sharded") for size in _shared(model, layout)]
+        degree, facts = choices.ranks, self.findings.facts
+        required = [(ranks, size, "R4", "which is sharded") for ranks, size in shared]
         reduced: set[Relation] = set()
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
             reduced = shares(degree, trace.reduced, self.relations)

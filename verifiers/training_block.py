@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, part_of, settings_of, tied_to
 from bpir.dialects.model.conventions import LayerView, Standard
 from bpir.ir.declaration import Place
@@ -114,7 +115,7 @@ class BlockTrace:
         self.tasks[key] = task
         if isinstance(task, dist.Collective) and self.of_weights.replicas.concern(task):
             self.of_weights.replicas.collective(task, phase)
-        elif isinstance(task, dist.Collective) and phase != "gradient_reduction":
+        elif isinstance(task, dist.Collective) and not isinstance(task, AllToAll) and phase != "gradient_reduction":
             self.at_borders.collective(task, phase)
         elif task.kind_of_work == "fork":
             self.at_borders.fork(task)
@@ -202,12 +203,12 @@ class BlockTrace:
         if self.layout.passes(source):
             return self.made(source)
         type = self.expected(source)
-        return type.whole if self.layout.enters(operation, index) else type
+        return type.gathered(TENSOR) if self.layout.enters(operation, index) else type
 
     def made(self, value: Value) -> TensorType:
         """The type of a value as its operation makes it."""
         type = self.expected(value)
-        return type.whole.partial(TENSOR) if self.layout.is_partial(value) else type
+        return type.gathered(TENSOR).partial(TENSOR) if self.layout.is_partial(value) else type
 
     @TRAINING.rule("R3", "forward reads the images of the source's operands")
     def _reads(self, task: dist.Task | dist.Return, index: int, image: Value, source: Value, type: TensorType, again: bool) -> None:
@@ -297,7 +298,7 @@ class BlockTrace:
                 self.findings.refuse("R8", task, f"'{layer}' does not read the complete gradient of its result")
                 continue
             type = self.expected(value)
-            self.type(task, image, type.whole if self.layout.is_partial(value) else type)
+            self.type(task, image, type.gathered(TENSOR) if self.layout.is_partial(value) else type)
         for image, need in zip(task.operands[count:], needed, strict=False):
             if (need if isinstance(need, Operation) else need.owner) not in self.lost:
                 self._kept(task, operation, image, need)

@@ -9,8 +9,9 @@ from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.base import Local, ModelOperation, layer_of, origin_of
 from bpir.dialects.model.conventions import LayerView
-from bpir.ir.expression import ZERO
+from bpir.ir.expression import ONE, ZERO
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.placed_axes import TENSOR
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training_meaning import Meaning, Use, is_sum
 from bpir.verifiers.training_names import is_collective_of, is_fork_of
@@ -84,11 +85,11 @@ class Borders:
         """Judge the type of the result; what is found of the layer is kept."""
         trace = self.trace
         expected = trace.expected(value)
-        trace.type(task, task.results[0], expected if summed else expected.whole)
+        trace.type(task, task.results[0], expected if summed else expected.gathered(TENSOR))
         trace.views.setdefault(task.layer, view)
         trace.borders.setdefault(task.layer, value)
         if summed:
-            trace.reduced.append(expected)
+            trace.reduced.append(expected.local({**trace.mesh, TENSOR: ONE}))
 
     def _meant(self, task: dist.Task, values: list[Value], exit: bool) -> tuple[Value, bool]:
         """The value that a collective is of, and whether its layer is that of the border. Names may fit several values."""

@@ -9,8 +9,9 @@ from bpir.dialects.bp import TensorType
 from bpir.dialects.model.base import TOKEN_RANK, ModelOperation, settings_of
 from bpir.ir.expression import Expr, symbol
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.expert_rows import ExpertRows
 from bpir.verifiers.partial_sums import PartialSums
-from bpir.verifiers.placed_axes import TENSOR
+from bpir.verifiers.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.typing_rule import Placed, symbol_name, typing_of
 
 
@@ -54,6 +55,7 @@ class Layout:
         self.axes = [name for name in placed.axes if name in found]
         self.collectives = parallel and bool(self.axes)
         self._sums = PartialSums(named, everywhere, lambda _: False)
+        self._rows = ExpertRows(sized, bool(placed.experts))
 
     def _enter(self, operation: Operation, twin: Operation, rule: ModelOperation, placed: Placed) -> None:
         """Note the operands of an operation that enter a region, and those that partial sums may be multiplied by."""
@@ -77,11 +79,13 @@ class Layout:
     def _type(self, value: Value) -> TensorType:
         type = value.type
         assert isinstance(type, TensorType)
-        if not self._parallel:
+        if not self._parallel and not self._rows.parallel:
             return type
-        axes = list(self._marks(value))
-        if self.scattered and not any(axes) and not self.has_every_token(value):
+        axes: list[tuple[str, ...]] = list(self._marks(value)) if self._parallel else [() for _ in type.dims]
+        if self._parallel and self.scattered and not any(axes) and not self.has_every_token(value):
             axes[TOKEN_RANK - 1] = (TENSOR,)
+        if self._rows.parallel:
+            axes[self._rows.made(value)] = (EXPERT,)
         return TensorType(type.dims, tuple(axes), type.element, ())
 
     @staticmethod

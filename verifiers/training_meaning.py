@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.ir.operation import Operation, Value
 
 PHASE_ORDER = {
@@ -74,6 +75,8 @@ def place_of_task(task: dist.Task) -> int:
 
 def phases_of(task: dist.Task) -> tuple[str, ...]:
     """The phases that a task of its kind can be of."""
+    if isinstance(task, AllToAll):  # an exchange between ranks of experts is a layer of its own
+        return ("forward", "recompute", "activation_gradient")
     if isinstance(task, dist.Collective):
         return ("forward", "recommunication", "activation_gradient", "gradient_reduction")
     if task.kind_of_work in dist.TRAINING_KINDS:

@@ -208,6 +208,11 @@ class TensorType(Type, Symbolic):
         """The same tensor on every rank, without shards and partial sums."""
         return tensor(self.dims, self.element)
 
+    def gathered(self, mesh_axis: str) -> TensorType:
+        """The same tensor, whole over a mesh axis, and without partial sums."""
+        axes = tuple(tuple(axis for axis in names if axis != mesh_axis) for names in self.axes)
+        return TensorType(self.dims, axes, self.element, ())
+
     def partial(self, *mesh_axes: str) -> TensorType:
         """The same tensor, of which each rank of the mesh axes has a part of the sum."""
         return TensorType(self.dims, self.axes, self.element, mesh_axes)

@@ -332,6 +332,10 @@ class ModelOperation(OperationDeclaration):
         """The part of `weight_gradient_operations` that matrix products do."""
         return ZERO
 
+    def gradient_message(self, local: Local) -> Expr:
+        """The bytes that the activation gradient sends."""
+        return ZERO
+
     def gradient_weights(self, local: Local) -> Expr:
         """The elements of the weights that the activation gradient has to do with."""
         return ZERO

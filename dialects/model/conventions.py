@@ -203,6 +203,7 @@ class Standard(Convention):
             ops,
             read + self._needed(view, view.rule.gradient_reads),
             total(t.bytes for t in view.differentiable),
+            view.rule.gradient_message(view.local),
         )
 
     def weight_gradient(self, view: LayerView) -> Work:
