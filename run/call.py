@@ -62,7 +62,7 @@ class Operand:
         position: that of its first token in the sequence: behind the cached ones, and those that other ranks hold.
         first, size: which of the last dimension is its first, and how large that is on all ranks together, without padding.
         tokens: its first sequence, its first token in each, and how many tokens a sequence has on all ranks together.
-        with_experts: of rows that lie where their experts do, the number of the rank and how many ranks share them.
+        with_experts: of rows that lie where their experts do, the number of the first and how many ranks share them.
     """
 
     array: Array

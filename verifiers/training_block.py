@@ -113,10 +113,11 @@ class BlockTrace:
             self.findings.refuse("R1", task, f"'{layer}' has a second {phase} task", note("the first", self.tasks[key].span))
             return
         self.tasks[key] = task
-        if isinstance(task, dist.Collective) and self.of_weights.replicas.concern(task):
-            self.of_weights.replicas.collective(task, phase)
-        elif isinstance(task, dist.Collective) and not isinstance(task, AllToAll) and phase != "gradient_reduction":
-            self.at_borders.collective(task, phase)
+        collective = task if isinstance(task, dist.Collective) and not isinstance(task, AllToAll) else None
+        if collective is not None and self.of_weights.replicas.concern(collective):
+            self.of_weights.replicas.collective(collective, phase)
+        elif collective is not None and phase != "gradient_reduction":
+            self.at_borders.collective(collective, phase)
         elif task.kind_of_work == "fork":
             self.at_borders.fork(task)
         elif layer not in self.layers:

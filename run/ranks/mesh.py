@@ -113,9 +113,10 @@ class Mesh:
         return tuple(found)
 
     def with_experts(self, layout: Layout, rank: int) -> tuple[int, int]:
-        """Of rows that lie where their experts do, the number of the rank and how many ranks share them; of others 0 and 0."""
+        """Of rows that lie where their experts do, the number of the rank's first and how many ranks share them; of others 0 and 0."""
         parts, place = self.place(rank, (EXPERT,)) if layout.with_experts else (0, 0)
-        return place, parts
+        replicas, own = self.place(rank, layout.axes[0]) if layout.with_experts else (1, 0)
+        return own * (prod(layout.dims[:ROWS]) // replicas) + place, parts
 
     def fitted(self, array: Array, axes: Axes) -> Array:
         """A whole array of the model with the sizes that the ranks divide."""
@@ -139,7 +140,7 @@ class Mesh:
     def cut(self, array: Array, layout: Layout, rank: int) -> Array:
         """A rank's part of a whole array."""
         if layout.with_experts:
-            place, parts = self.with_experts(layout, rank)
+            parts, place = self.place(rank, (EXPERT,))
             replicas, own = self.place(rank, layout.axes[0])
             array = np.split(array, replicas)[own].reshape(1, 1, -1, *array.shape[ROWS:])[:, :, place::parts]
         block = array[tuple(slice(*ends) for ends in self._blocks(layout, rank))]
