@@ -10,6 +10,7 @@ from support import ROOT, read, report, run
 
 from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.dist.forms import FormWork
+from bpir.dialects.dist.tasks import Collective
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.importer.entry import import_model
 from bpir.ir.diagnostic import Source
@@ -238,3 +239,41 @@ def test_a_plan_of_deepseek_v3_has_at_most_400_lines() -> None:
     for model in (text, shared):
         plan = run(read(model), "distribute-inference", "plan-inference")
         assert len(print_module(plan).splitlines()) <= 400
+
+
+ON_EXPERTS = (
+    "tensor=t",
+    "tensor=1 recompute=full",
+    "tensor=t recompute=attention gradients=f32",
+    "tensor=1 data=2 zero=2",
+    "tensor=t data=2",
+)
+
+
+@pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
+@pytest.mark.parametrize("options", ON_EXPERTS)
+def test_gradients_over_an_axis_of_experts_are_those_of_the_model(text: str, options: str) -> None:
+    """Rows go to their experts and come back, forward and backward; gradients of other weights are summed over the axis, too."""
+    model = read(text)
+    step = run(model, f"distribute-training{{{options}}}")
+    run(step, "plan-training")
+    (found,) = check(model, step, {"ep": 2, "E": 4, "k": 3, "B": 4})
+    assert not found.against, "\n".join(d.render() for d in found.against)
+    assert found.phases["backward"] < 1e-12 and found.gradients is not None and found.gradients < 1e-12
+
+
+def test_a_step_of_a_layer_exchanges_four_times_and_reduces_by_whose_weights_they_are() -> None:
+    """There and back, forward and backward, T*k*H*e bytes each; experts' gradients over data alone, the router's over data and experts."""
+    (block,) = distributed(LAYER, "distribute-training{tensor=1 data=4}").blocks
+    exchanges = [task for task in block.tasks if isinstance(task, AllToAll)]
+    assert [(task.phase, task.given, task.taken) for task in exchanges] == [
+        ("forward", 0, 2),
+        ("forward", 2, 0),
+        ("activation_gradient", 0, 2),
+        ("activation_gradient", 2, 0),
+    ]
+    sizes = {**MIXTRAL, "B": 8, "S": 4096, "ep": 8}
+    assert {task.work.msg.evaluate(sizes) for task in exchanges} == {67_108_864}
+    over = {task.source: task.mesh_axes for task in block.tasks if isinstance(task, Collective) and task.phase == "gradient_reduction"}
+    assert over["moe.gate"] == over["moe.up"] == over["moe.contract"] == ["data"]
+    assert over["moe.router"] == over["attention.output"] == over["moe.norm"] == ["data", "expert"]
