@@ -212,4 +212,5 @@ def cases() -> list[Case]:
     found.append(Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source"))
     found += [Case(EXPERTS, EXPERTS, ("distribute-inference", "plan-inference")[:count]) for count in (1, 2)]
     found.append(Case(EXPERTS, EXPERTS, ("distribute-inference",), "source"))
+    found += [Case(f"{EXPERTS} training", EXPERTS, ("distribute-training", "plan-training")[:count]) for count in (1, 2)]
     return found

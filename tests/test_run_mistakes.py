@@ -28,6 +28,7 @@ BASES = {
     "decode": ("transformer_block", "distribute-inference{phase=decode tensor=t}"),
     "replicas": ("transformer_block", "distribute-training{tensor=t data=2}"),
     "experts": (EXPERTS, "distribute-inference"),
+    "experts, training": (EXPERTS, "distribute-training"),
     "one head of K": ("multi-query", "distribute-training{tensor=t}"),
     "one head of K, sequence": ("multi-query", f"distribute-training{{tensor=t {SEQUENCE}}}"),
 }
@@ -155,6 +156,21 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
         "experts",
         "states msg",
         [("moe.output_collective.decode", "msg = 2*B*H*k/ep", "msg = 2*B*H*k/ep - 2*B*H*k/ep**2")],
+    ),
+    "gradients of rows that stay with their experts": (
+        "experts, training",
+        "'moe.dispatch.activation_gradient'",
+        [("moe.dispatch.activation_gradient", "%drows", "%drows_moved_1")],
+    ),
+    "gradients of rows that come to no expert": (
+        "experts, training",
+        "'moe.contract.activation_gradient'",
+        [("moe.contract.activation_gradient", "%dw ", "%dw_moved ")],
+    ),
+    "a router that is updated by its own tokens": (
+        "experts, training",
+        "a partial sum that is still to be reduced over expert",
+        [("moe.scores.optimizer", "%3", "%2")],
     ),
     "an all_reduce over the wrong mesh axis": (
         "replicas",
