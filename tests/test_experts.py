@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -277,3 +278,15 @@ def test_a_step_of_a_layer_exchanges_four_times_and_reduces_by_whose_weights_the
     over = {task.source: task.mesh_axes for task in block.tasks if isinstance(task, Collective) and task.phase == "gradient_reduction"}
     assert over["moe.gate"] == over["moe.up"] == over["moe.contract"] == ["data"]
     assert over["moe.router"] == over["attention.output"] == over["moe.norm"] == ["data", "expert"]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("mixtral_8x7b", {"L": 1, "B": 2}), ("deepseek_v3", {"B": 2})])
+@pytest.mark.parametrize("options", ["distribute-inference{phase=decode}", "distribute-training"])
+def test_whole_models_with_experts_in_miniature(name: str, numbers: dict[str, int], options: str) -> None:
+    """The examples with other sizes and fewer layers, on two ranks of experts times two of tensor parallelism."""
+    text = re.sub(r"^  bp\.bind .*\n", "", (ROOT / "examples" / f"{name}.bpir").read_text(), flags=re.MULTILINE)
+    text = re.sub(r"model\.repeat \d+", "model.repeat 1", text).replace("{tensor = t}", "{tensor = t, expert = ep}")
+    model = read(text.replace("k, t where", f"k, t, ep where {'t | g, ' if name == 'mixtral_8x7b' else ''}ep | E,"))
+    found = check(model, run(model, options), numbers)
+    assert not [d.render() for outcome in found for d in outcome.against]
+    assert {outcome.ranks for outcome in found} == {4} and max(max(outcome.phases.values()) for outcome in found) < 1e-12
