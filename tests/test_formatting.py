@@ -149,7 +149,36 @@ def check(seeds: range) -> None:
         assert formatted(once) == once, seed
 
 
+def test_a_comment_in_any_gap() -> None:
+    """Between any two tokens, also where no blank stands; most such places are of the language."""
+    assert check_gaps(range(60)) > 40
+
+
+def check_gaps(seeds: range) -> int:
+    """One comment put into one gap of a text each; how many of these were of the language."""
+    texts = [text for path in FILES for text in sections(path) if len(text) < 2500 and '"//' not in text]
+    count = 0
+    for seed in seeds:
+        random = Random(seed)
+        text = random.choice(texts)
+        gap = random.choice([match.end() for match in WORDS.finditer(text) if not match[0].startswith("//")])
+        changed = text[:gap] + random.choice(("// c1\n", " // c1\n", "\n// c1\n", "\n\n// c1\n\n")) + text[gap:]
+        try:
+            wanted = meaning(text)
+            if meaning(changed) != wanted:
+                continue  # it divided a token, or is in a string
+        except DiagnosticError:
+            continue
+        count += 1
+        once = formatted(changed)
+        assert meaning(once) == wanted, seed
+        assert sorted(c.rstrip() for c in comments(once)) == sorted(c.rstrip() for c in comments(changed)), seed
+        assert formatted(once) == once, seed
+    return count
+
+
 if __name__ == "__main__":
     import sys
 
     check(range(int(sys.argv[1])))
+    check_gaps(range(int(sys.argv[1])))
