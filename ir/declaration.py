@@ -16,6 +16,7 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.ir.records import Record
 
 if TYPE_CHECKING:
+    from bpir.ir.expression import Expr
     from bpir.ir.parts import Part
     from bpir.ir.syntax import Property
 
@@ -264,6 +265,9 @@ GRAMMARS: dict[str, list[Fragment]] = {}
 
 ATTRIBUTE_BODIES: dict[str, str] = {}
 """`dialect.name` of each attribute (`#dialect.name<...>`) to the start symbol that parses its body."""
+
+VECTORS: dict[str, Callable[[Mapping[str, Expr]], Attribute | None]] = {}
+"""`dialect.name` of each attribute whose body is `name = expression, ...`, and what makes it; None if a name is not one of its own."""
 
 TYPE_BODIES: dict[str, str] = {}
 """`dialect.name` of each type (`!dialect.name<...>`) to the start symbol that parses its body."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 
 from bpir.ir.expression_atoms import DEPTH, DIGITS, EXPONENT, TERMS, monomial, symbol_atom
-from bpir.ir.expression_core import ABOVE, ONE, ZERO, Coefficient, Expr, constant, intern, normal, quotient, symbol, total
+from bpir.ir.expression_core import ABOVE, ONE, ZERO, Coefficient, Expr, combination, constant, intern, normal, quotient, symbol, total
 from bpir.ir.expression_error import ExpressionError, refuse
 from bpir.ir.expression_fraction import add_fraction, fraction, multiply_fractions
 from bpir.ir.expression_nodes import ARGUMENTS, extremum, rounded
@@ -30,6 +30,7 @@ __all__ = [
     "Expr",
     "ExpressionError",
     "ceildiv",
+    "combination",
     "constant",
     "floordiv",
     "literal",

@@ -6,7 +6,7 @@ life of the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import NoReturn
@@ -491,6 +491,17 @@ def constant(value: int | Fraction) -> Expr:
 
 ZERO = intern({})
 ONE = intern({UNIT: 1})
+
+
+def combination(items: Sequence[tuple[int, Expr]]) -> Expr:
+    """The sum of multiples of expressions, without the products."""
+    terms: Terms = {}
+    for factor, item in items:
+        if item.denominator is not None:
+            return total([factor * item for factor, item in items])
+        for m, c in item.terms.items():
+            terms[m] = terms.get(m, 0) + factor * c
+    return intern(clean(terms))
 
 
 def total(items: Iterable[Expr]) -> Expr:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bpir import dialects
 from bpir.ir.attributes import Attribute, Type
-from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, OperationDeclaration, Raw
+from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, VECTORS, OperationDeclaration, Raw
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
 from bpir.ir.operation import Block, Operation, Value
 from bpir.parser.engine import Program, run
@@ -18,6 +19,7 @@ from bpir.parser.sums import Sums
 
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
+    from bpir.ir.expression import Expr
 
 OURS = frozenset(dialects.available()) - {"builtin", "func"}
 """Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
@@ -154,9 +156,22 @@ class ParserState:
         key = (start, raw.text)
         if key in self._bodies:
             return self._bodies[key]
-        value = self.read(start, raw.span.start, raw.span.end)
+        value = self._vector(start, raw.span.start, raw.span.end)
+        if value is None:
+            value = self.read(start, raw.span.start, raw.span.end)
         self._bodies[key] = value
         return value
+
+    def _vector(self, start: str, begin: int, end: int) -> Attribute | None:
+        """The value of a body `name = expression, ...` that can be read at once; None if the grammar must read it."""
+        make = self._vectors.get(start)
+        found = self.sums.named(begin, end) if make is not None else None
+        return make(found) if make is not None and found is not None else None
+
+    @cached_property
+    def _vectors(self) -> dict[str, Callable[[Mapping[str, Expr]], Attribute | None]]:
+        """What makes the values of such bodies, by their start symbols."""
+        return {ATTRIBUTE_BODIES[mnemonic]: make for mnemonic, make in VECTORS.items() if mnemonic in ATTRIBUTE_BODIES}
 
     def own_body(self, kind: str, token: str, offset: int, bodies: dict[str, str]) -> Any:
         """The value of `#dialect.name<body>` or `!dialect.name<body>` of one of our dialects."""

@@ -7,10 +7,11 @@ wrong, is left to the grammar, which reads the sum from its beginning: no diagno
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from bpir.ir.diagnostic import DiagnosticError
-from bpir.ir.expression import Expr, ExpressionError, constant, quotient, symbol, total
+from bpir.ir.expression import Expr, ExpressionError, combination, quotient, symbol
 
 if TYPE_CHECKING:
     from bpir.parser.state import ParserState
@@ -26,6 +27,12 @@ _TERM = rf"(?:{_INTEGER}\*)?+{_PRODUCT}"
 SUM = re.compile(rf"[ \t\r\n]*+({_TERM}(?: [+-] {_TERM})*+)(?=,|\Z)")
 _PARTS = re.compile(rf"(?: ([+-]) )?+(?:({_INTEGER})\*)?+({_PRODUCT})")
 _PLAIN = re.compile(rf"{_WORD}(?:[*/]{_WORD})*+")
+@cache
+def _items() -> re.Pattern[str]:
+    """An item `name = sum` of a body, and the comma behind it; compiled for a file that has such bodies."""
+    return re.compile(rf"([A-Za-z_][A-Za-z0-9_]*+) = ({_TERM}(?: [+-] {_TERM})*+)(?:(, )|\Z)")
+
+
 _LONGEST = 10_000
 _REMEMBERED = 100_000
 
@@ -39,20 +46,37 @@ class Sums:
 
     def get(self, found: re.Match[str]) -> Expr | None:
         """The expression of a text that `SUM` found; None if the grammar must read it."""
-        begin, end = found.span(1)
+        return self._sum(found.string, *found.span(1))
+
+    def named(self, begin: int, end: int) -> dict[str, Expr] | None:
+        """The expressions of a body `name = sum, name = sum`, by their names; None if the grammar must read it."""
+        found: dict[str, Expr] = {}
+        text, items = self._parser.text, _items()
+        while True:
+            item = items.match(text, begin, end)
+            if item is None or item[1] in found:
+                return None
+            value = self._sum(text, *item.span(2))
+            if value is None:
+                return None
+            found[item[1]] = value
+            if item[3] is None:
+                return found
+            begin = item.end()
+
+    def _sum(self, text: str, begin: int, end: int) -> Expr | None:
         if end - begin > _LONGEST or len(self._products) > _REMEMBERED:
             return None
-        terms: list[Expr] = []
+        terms: list[tuple[int, Expr]] = []
         try:
-            for part in _PARTS.finditer(found.string, begin, end):
+            for part in _PARTS.finditer(text, begin, end):
                 sign, digits, product = part.groups()
                 value = self._products.get(product) or self._product(product, part.start(3))
                 if value is None:
                     return None
-                if digits:
-                    value = constant(int(digits)) * value
-                terms.append(-value if sign == "-" else value)
-            return terms[0] if len(terms) == 1 else total(terms)
+                factor = int(digits) if digits else 1
+                terms.append((-factor if sign == "-" else factor, value))
+            return combination(terms)
         except (ExpressionError, DiagnosticError):  # the grammar says where
             return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bpir.dialects.bp.attributes import (
@@ -23,6 +23,7 @@ from bpir.ir.declaration import (
     ATTRIBUTE_BODIES,
     GRAMMARS,
     TYPE_BODIES,
+    VECTORS,
     Action,
     Fragment,
     ParseContext,
@@ -45,6 +46,11 @@ def vector_action(cls: type[Vector], what: str) -> Action:
             found[name] = value
         return cls(*(found.get(name, ZERO) for name in names))
 
+    def of(found: Mapping[str, Expr]) -> Vector | None:
+        names = cls.names()
+        return cls(*(found.get(name, ZERO) for name in names)) if found.keys() <= set(names) else None
+
+    VECTORS[cls.mnemonic] = of
     return action
 
 
