@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, count
 
 from bpir.dialects import bind as bind
@@ -19,7 +19,7 @@ from bpir.dialects.model.macro import expand
 from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.diagnostic import Diagnostic, fail, note
+from bpir.ir.diagnostic import Diagnostic, Span, fail, note
 from bpir.ir.expression import ONE, ZERO, Expr, maximum, minimum, symbol
 from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.ir.syntax import symbol_of
@@ -126,14 +126,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             experts.require(assumptions, operation, phase.rewrite)
             if parallel:
                 refuse_unsharded(operation, axes, degree, table)
-            for axis in axes_in(operation, axes):
-                rest = assumptions.leaves_rest(degree, symbol(axis))
-                if not divided(axis) and (axis in copied or (axis in padded and rest)):
-                    sizes[axis] = assumptions.resize(degree, axis, axis in copied, operation.span)
-                elif axis in padded and not divided(axis):
-                    assumptions.assume_divides(degree, symbol(axis))
-                else:
-                    assumptions.require_divides(degree, symbol(axis), operation.span)
+            sizes.update(_shared_out(assumptions, degree, axes_in(operation, axes), padded, copied, operation.span))
             properties: dict[str, Attribute] = {
                 "sym_name": StringAttr(symbol_of(operation)),
                 "source": StringAttr(symbol_of(operation)),
@@ -183,6 +176,23 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
             found += dead_operations(operation)
             found += attention_without_cache(operation, token_axes(operation, workload.fields)[1])
         return found
+
+
+def _shared_out(
+    assumptions: Assumptions, degree: Expr, axes: Iterable[str], padded: Collection[str], copied: Collection[str], place: Span | None
+) -> dict[str, Expr]:
+    """Have the ranks divide the axes; the sizes of those that get another one: copied heads, and tables with a rest."""
+    divided = assumptions.may_divide(degree)
+    sizes: dict[str, Expr] = {}
+    for axis in axes:
+        rest = assumptions.leaves_rest(degree, symbol(axis))
+        if not divided(axis) and (axis in copied or (axis in padded and rest)):
+            sizes[axis] = assumptions.resize(degree, axis, axis in copied, place)
+        elif axis in padded and not divided(axis):
+            assumptions.assume_divides(degree, symbol(axis))
+        else:
+            assumptions.require_divides(degree, symbol(axis), place)
+    return sizes
 
 
 class _Distribution:

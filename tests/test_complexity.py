@@ -10,14 +10,10 @@ from support import ROOT
 
 MOST = 15
 LARGER = {
-    "dialects/bp/grammar.py _tensor_action",
-    "dialects/dist/tasks.py result",
-    "passes/distribute_inference.py run",
     "passes/distribute_training.py run",
     "passes/training_graph.py _before",
     "passes/training_graph.py _operation",
     "passes/training_tasks.py block",
-    "tools/report_ranks.py all_ranks",
     "verifiers/training.py _block",
     "verifiers/training.py _contradiction",
 }

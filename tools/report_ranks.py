@@ -61,14 +61,13 @@ def all_ranks(
         return None
     if alone is None and degree is not ONE and not _is_free(degree, table):
         return None
-    sent = [task for task in tasks if task.collective is not None or task.moves is not None]
-    computed = [task for task in tasks if task.collective is None and task.moves is None]
+    sent, computed = [task for task in tasks if not _computes(task)], [task for task in tasks if _computes(task)]
     everything = _times(count, summed(task.in_all for task in tasks))
     extra = _times(replicas.count, _summed_apart(tasks))
     reduced = summed([_times(count, summed(task.in_all for task in sent)), extra])
     if alone is not None:
         single, theirs = alone
-        model = Replicas(replicas.count, theirs.shared).together([t for t in single if t.collective is None and t.moves is None])
+        model = Replicas(replicas.count, theirs.shared).together([t for t in single if _computes(t)])
     else:
         model = _difference(_with_one(replicas.together(computed), degree), extra)
     return AllRanks(count, model, _difference(_difference(everything, model), reduced), reduced)
@@ -96,6 +95,11 @@ def _with_one(work: Work, degree: Expr) -> Work:
     if degree is ONE:
         return work
     return _mapped(work, lambda value: value.substitute({degree.text: ONE}))
+
+
+def _computes(task: TaskRow) -> bool:
+    """Whether a task sends nothing."""
+    return task.collective is None and task.moves is None
 
 
 def _times(count: Expr, work: Work) -> Work:

@@ -69,16 +69,25 @@ def _tensor_action(context: ParseContext, values: list[Any], span: Span) -> Tens
     kind: Expr | Type = element
     if ELEMENT.fullmatch(element.text):
         kind = _builtin_element(element.text)
+    said = _marks(marks, span)
+    _require_distinct([axis for _, names in dims for axis in names] + [axis for names in said.values() for axis in names], span)
+    return TensorType(tuple(d for d, _ in dims), tuple(tuple(names) for _, names in dims), kind, *(said.get(mark, ()) for mark in MARKS))
+
+
+def _marks(marks: list[tuple[str, tuple[str, ...]]], span: Span) -> dict[str, tuple[str, ...]]:
+    """The mesh axes of each mark; each is said once."""
     said: dict[str, tuple[str, ...]] = {}
     for mark, names in marks:
         if mark in said:
             raise fail(f"'{mark}' is said twice of one tensor", span)
         said[mark] = names
-    axes = [axis for _, names in dims for axis in names] + [axis for names in said.values() for axis in names]
+    return said
+
+
+def _require_distinct(axes: list[str], span: Span) -> None:
     if len(set(axes)) != len(axes):
         twice = next(a for a in axes if axes.count(a) > 1)
         raise fail(f"mesh axis '{twice}' is used twice in one tensor", span)
-    return TensorType(tuple(d for d, _ in dims), tuple(tuple(names) for _, names in dims), kind, *(said.get(mark, ()) for mark in MARKS))
 
 
 def _builtin_element(text: str) -> Type:

@@ -437,17 +437,16 @@ class ReduceScatter(Collective):
 
     def result(self, operand: TensorType, operation: Operation) -> TensorType | None:
         scattered = Collective(operation).axes
-        names = [a for axes in scattered for a in axes]
-        if operand.shared:
+        names = tuple(a for axes in scattered for a in axes)
+        if operand.shared or not names or not set(names) <= set(operand.unreduced):
             return None
+        rest = tuple(a for a in operand.unreduced if a not in names)
         if Collective(operation).elements:
-            good = len(scattered) == 1 and names and set(names) <= set(operand.unreduced)
-            rest = tuple(a for a in operand.unreduced if a not in names)
-            return TensorType(operand.dims, operand.axes, operand.element, rest, tuple(names)) if good else None
-        if len(scattered) != len(operand.dims) or not names or not set(names) <= set(operand.unreduced):
+            return TensorType(operand.dims, operand.axes, operand.element, rest, names) if len(scattered) == 1 else None
+        if len(scattered) != len(operand.dims):
             return None
         axes = tuple((*have, *new) for have, new in zip(operand.axes, scattered, strict=True))
-        return TensorType(operand.dims, axes, operand.element, tuple(a for a in operand.unreduced if a not in names))
+        return TensorType(operand.dims, axes, operand.element, rest)
 
     def forward(self, operand: TensorType, result: TensorType, ranks: Expr) -> Work:
         return reduction_work(operand, result, ranks)
