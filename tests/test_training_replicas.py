@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 import sympy
-from support import gate, labels, read, replaced, report, run, shown, statement
+from support import example_text, gate, labels, read, replaced, report, run, shown, statement
 from support_training import Step, derive, number, same
 
 from bpir.ir.expression import total
@@ -175,3 +175,39 @@ def test_a_share_that_nothing_proves_to_be_whole_is_refused() -> None:
     line = next(line for line in text.splitlines() if "bp.assume" in line)
     found = gate(layer(), read(text.replace(line, "bp.assume D > 1"), "target.bpir"))
     assert {"distribute-training.R6"} <= labels(found)
+
+
+# --- numbers of the papers
+
+
+@pytest.mark.parametrize(("zero", "held"), [("0", 120_000_000_000), ("1", 31_406_250_000), ("2", 16_640_625_000)])
+def test_7_5_billion_parameters_on_64_replicas(zero: str, held: int) -> None:
+    """Rajbhandari et al. 2019, figure 1: 2 + 2 + 12 bytes of each, of which a stage divides 12, then 2 + 12 by 64."""
+    text = replaced(
+        LAYER.replace(" bias", ""),
+        ("D, e\n", "D, e\nbp.bind H = 50000, F = 75000, e = 2, B = 1, S = 1\n"),
+    )
+    module = run(read(text), f"distribute-training{{data=64 zero={zero} master_copy=true}}", "plan-training", "bind-symbols")
+    memory = report(module).memory
+    assert 2 * 50_000 * 75_000 == 7_500_000_000
+    assert sum(number(memory[name]) for name in ("weights", "weight_gradients", "optimizer")) == held
+
+
+def test_the_first_of_two_stages_of_llama_3_8b() -> None:
+    """The table of 128384 rows and 16 layers of 218112000 weights: 2, 4 and 12/4 bytes of each; its messages are all of them."""
+    text = replaced(example_text("llama_3_8b"), ("V = 128256", "V = 128384"))
+    options = "tensor=1 pipeline=2 data=4 zero=1 gradients=f32 microbatches=8 batch=1 context=4096"
+    plan = run(read(text), f"distribute-training{{{options}}}", "plan-training")
+    weights = 128_384 * 4096 + 16 * 218_112_000
+    found = report(plan)
+    assert found.job is not None
+    first = found.job.stages[0]
+    held = {name: number(first[name]) for name in ("weights", "weight_gradients", "optimizer")}
+    assert held == {"weights": 2 * weights, "weight_gradients": 4 * weights, "optimizer": 3 * weights}
+    assert held == {"weights": 8_031_305_728, "weight_gradients": 16_062_611_456, "optimizer": 12_046_958_592}
+    sent: dict[str, int] = {}
+    for task in found.tasks:
+        times = {"layer": 16, "embedding": 1}.get(task.name.partition(".")[0], 0)
+        if task.phase == "gradient_reduction" and task.collective:
+            sent[task.collective] = sent.get(task.collective, 0) + times * int(number(task.work.msg))
+    assert sent == {"reduce_scatter": 16_062_611_456, "all_gather": 8_031_305_728}

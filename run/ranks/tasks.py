@@ -67,6 +67,8 @@ class Tasks:
         if kind not in COLLECTIVES:
             raise cannot(task, f"no semantics says what '{task.name}' does")
         act, sends_result = COLLECTIVES[kind]
+        if task.phase == "gradient_reduction" and not task.reduces:
+            self.updates.gathered(task)
         axes = task.axes
         maximum = isinstance(task, dist.AllReduce) and task.reduction == "max"
         layouts = [[self.ranks.layout(value, task) for value in pair] for pair in zip(task.operands, task.results, strict=True)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import note
-from bpir.ir.operation import Value
+from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array, Meter
 from bpir.run.lineage import Lineage, weight_count
 from bpir.run.model.graph import Step
@@ -35,6 +35,7 @@ class Updates:
     lineage: Lineage
     copies: Callable[[Value], bool]
     wide: dict[int, Value] = attrs.field(factory=dict)
+    shares: dict[Value, WeightKey] = attrs.field(factory=dict)  # of weights that an update has given, and nothing has gathered
     made: dict[WeightKey, dist.Task] = attrs.field(factory=dict)
     updated: dict[WeightKey, dist.Task] = attrs.field(factory=dict)
 
@@ -61,6 +62,8 @@ class Updates:
         wide = self.like(task)
         width, copy = self.ranks.numbers.width(wide), 4 if self.copies(wide) else 0
 
+        self.shares.update((value, (step.index, index)) for index, value in enumerate(task.results))
+
         def results(rank: int, meter: Meter) -> list[Array]:
             meter.written = Fraction(0)
             found = []
@@ -86,10 +89,20 @@ class Updates:
         gradient = self.model.weight_gradient(step.index, index)
         return updated(self.model.values.weights[step.index, index], gradient) if gradient is not None else None
 
+    def gathered(self, task: dist.Task) -> None:
+        """A gather of the phase `gradient_reduction` is of updated weights."""
+        for value in task.operands:
+            if self.shares.pop(value, None) is None:
+                raise error_at(task, f"'{task.label}' gathers what is no share of an updated weight")
+
     def verify(self, block: dist.Block) -> None:
         """Whether each weight of the model has its gradient and, if any is updated, its update."""
         if self.model.gradients is None:
             return
+        for value, (index, place) in self.shares.items():
+            layer = self.model.graph.steps[index].layer
+            where = value.owner if isinstance(value.owner, Operation) else block
+            raise error_at(where, f"weight {place} of '{layer}' is updated in shares, and not gathered")
         for key in self.model.gradients.weights:
             layer = self.model.graph.steps[key[0]].layer
             if key not in self.made:
