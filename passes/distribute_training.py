@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from bpir.dialects import bind as bind
 from bpir.dialects.bind import CAUSAL, GRADIENTS, RECOMPUTE, ZERO_STAGES, as_word
@@ -15,7 +15,7 @@ from bpir.dialects.model.conventions import CONVENTIONS, Choices
 from bpir.dialects.replicas import GRADIENTS as SHARED_GRADIENTS
 from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, zero_stage
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
-from bpir.ir.diagnostic import Diagnostic, fail
+from bpir.ir.diagnostic import Diagnostic, Span, fail
 from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation, Region
 from bpir.ir.syntax import symbol_of
@@ -152,13 +152,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             sizes_of_block = training_axes(operation, fields)
             replaced.update(sizes_of_block)
             block = decompose(operation, sizes_of_block, as_word(fields.get("causal")) or "dense")
-            for axis in axes if parallel else ():
-                if axis in padded and assumptions.leaves_rest(degree, symbol(axis)):
-                    resizing[axis] = assumptions.resize(degree, axis, False, operation.span)
-                elif axis in padded and not divided(axis):
-                    assumptions.assume_divides(degree, symbol(axis))
-                else:
-                    assumptions.require_divides(degree, symbol(axis), operation.span)
+            resizing.update(_shared_out(assumptions, degree, axes if parallel else (), padded, operation.span))
             if parallel and not choices.sequence_parallel:
                 refuse_unsharded(operation, axes, degree, table)
             if choices.sequence_parallel:
@@ -170,22 +164,9 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             graph.copy_weights(share_with(assumptions, resizing, convention.name, choices.zero))
             memory = Memory(graph, choices, convention)
             if convention.name == "standard":
-                for layer in graph:
-                    if layer.is_collective and not choices.sequence_parallel:
-                        assumptions.assume_share(degree, layer.results[0].type.local_dims({**mesh, TENSOR: ONE}))
-                    if layer.view.weights is not ZERO:
-                        for type in layer.summed_weights:
-                            assumptions.assume_share(degree, type.dims)
-            properties: dict[str, Attribute] = {
-                "sym_name": StringAttr(symbol_of(operation)),
-                "source": StringAttr(symbol_of(operation)),
-                "mesh": SymbolRefAttr(("mesh",)),
-                "strategy": strategy.reference,
-            }
-            if workload is not None:
-                properties["workload"] = workload.reference
+                _assume_shares(assumptions, graph, degree, choices, mesh)
             body = Tasks(graph, memory, convention).block()
-            derived = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
+            derived = dist.Block.build(properties=_says(operation, strategy, workload), regions=[Region([body])], span=operation.span)
             blocks.append(resized(derived, {axis: size for axis, size in resizing.items() if axis in axes}))
         if parallel:
             assumptions.require_parallel(degree)
@@ -227,6 +208,39 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             if not table.facts.equal(degree, ONE).proved:
                 found += whole_weights(operation, placed, degree, table)
         return found
+
+
+def _says(operation: Operation, strategy: Binding, workload: Binding | None) -> dict[str, Attribute]:
+    """The properties of the block that a block of the model becomes."""
+    name = StringAttr(symbol_of(operation))
+    bindings = {"strategy": strategy.reference} | ({"workload": workload.reference} if workload is not None else {})
+    return {"sym_name": name, "source": name, "mesh": SymbolRefAttr(("mesh",)), **bindings}
+
+
+def _shared_out(
+    assumptions: Assumptions, degree: Expr, axes: Iterable[str], padded: Collection[str], place: Span | None
+) -> dict[str, Expr]:
+    """Have the ranks divide the axes; the sizes of those of tables that leave a rest."""
+    divided = assumptions.may_divide(degree)
+    resizing: dict[str, Expr] = {}
+    for axis in axes:
+        if axis in padded and assumptions.leaves_rest(degree, symbol(axis)):
+            resizing[axis] = assumptions.resize(degree, axis, False, place)
+        elif axis in padded and not divided(axis):
+            assumptions.assume_divides(degree, symbol(axis))
+        else:
+            assumptions.require_divides(degree, symbol(axis), place)
+    return resizing
+
+
+def _assume_shares(assumptions: Assumptions, graph: Graph, degree: Expr, choices: Choices, mesh: Mapping[str, Expr]) -> None:
+    """Assume that the ranks have whole shares of what they exchange."""
+    for layer in graph:
+        if layer.is_collective and not choices.sequence_parallel:
+            assumptions.assume_share(degree, layer.results[0].type.local_dims({**mesh, TENSOR: ONE}))
+        if layer.view.weights is not ZERO:
+            for type in layer.summed_weights:
+                assumptions.assume_share(degree, type.dims)
 
 
 def choices_of(strategy: Binding, parallel: bool) -> Choices:
@@ -307,6 +321,8 @@ def share_with(assumptions: Assumptions, resizing: Mapping[str, Expr], conventio
         return elements / copies
 
     return share
+
+
 def refuse_with_experts(experts: Experts, choices: Choices, strategy: Binding) -> None:
     """Refuse what is not derived together with ranks of experts.
 

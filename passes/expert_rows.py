@@ -150,9 +150,7 @@ def _moved_type(value: Value, ends: tuple[int, int]) -> TensorType:
     return TensorType(type.dims, tuple(marks), type.element, type.unreduced)
 
 
-def all_to_all(
-    value: Value, result: Value, ends: tuple[int, int], names: Mapping[str, Attribute], source: Operation
-) -> Operation:
+def all_to_all(value: Value, result: Value, ends: tuple[int, int], names: Mapping[str, Attribute], source: Operation) -> Operation:
     """The task that shards a value at another dimension."""
     properties: dict[str, Attribute] = {
         **names,

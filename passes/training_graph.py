@@ -7,7 +7,7 @@ fork's sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import attrs
@@ -190,12 +190,7 @@ class Graph:
             self._before(operation, value)
         operands = [self.entered[v] if self._enters(operation, i) else self.flows[v] for i, v in enumerate(operation.operands)]
         self._check_tokens(operation, rule, operands)
-        types = []
-        for index, value in enumerate(operation.results):
-            type = self._type(value)
-            late = any(operands[i].type.unreduced for i in rule.factors(operation).lane_of_result(index).operands)
-            partial = late or (self._collective() and self.regions.contracts(operation, index))
-            types.append(type.gathered(TENSOR).partial(TENSOR) if partial else type)
+        types = self._result_types(operation, rule, operands)
         kind = operation.kind
         layer = self._layer(layer_of(operation), kind, operation, rule, operands, types)
         entering = any(self.regions.enters(operation, index) for index in range(len(operands)))
@@ -203,12 +198,25 @@ class Graph:
             self.heads.add(layer)
         for value, flow in zip(operation.results, layer.results, strict=True):
             flow.name = value.name or flow.name
-            if flow.type.unreduced and value not in self.late:
-                name = self.free(f"{group_of(layer_of(operation))}.output_collective", operation)
-                exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
-                exit.results[0].name = f"{flow.name}_sum"
-                flow = exit.results[0]
-            self.flows[value] = flow
+            leaves = bool(flow.type.unreduced) and value not in self.late
+            self.flows[value] = self._exit(operation, value, flow) if leaves else flow
+
+    def _result_types(self, operation: Operation, rule: ModelOperation, operands: Sequence[Flow]) -> list[TensorType]:
+        """The types of the results: partial sums where the operation contracts a shared axis, or passes partial sums."""
+        types = []
+        for index, value in enumerate(operation.results):
+            type = self._type(value)
+            late = any(operands[i].type.unreduced for i in rule.factors(operation).lane_of_result(index).operands)
+            partial = late or (self._collective() and self.regions.contracts(operation, index))
+            types.append(type.gathered(TENSOR).partial(TENSOR) if partial else type)
+        return types
+
+    def _exit(self, operation: Operation, value: Value, flow: Flow) -> Flow:
+        """Put the collective that reduces a partial sum at the end of a region."""
+        name = self.free(f"{group_of(layer_of(operation))}.output_collective", operation)
+        exit = self._layer(name, "output_collective", operation, None, [flow], [self._type(value)])
+        exit.results[0].name = f"{flow.name}_sum"
+        return exit.results[0]
 
     @staticmethod
     def _check_tokens(operation: Operation, rule: ModelOperation, operands: Iterable[Flow]) -> None:
@@ -232,18 +240,21 @@ class Graph:
         outside = len(uses) - len(entering)
         group = group_of(layer_of(operation))
         if operation is uses[0][0] and outside + bool(entering) > 1:
-            producer = self.flows[value].producer
-            inside = producer is not None and group_of(producer.name) == group and not producer.is_collective
-            projections = all(isinstance(r.declaration, ModelOperation) and r.declaration.brings_axes for r, _ in uses)
             region = all(self.regions.enters(*use) for use in uses)  # one rank has no entry before the fork
-            name = f"{group}.qkv_fork" if region else f"{group}.fork"
-            if inside and producer is not None:
-                name = f"{group}.qkv_fork" if projections else f"{producer.name}.fork"
+            name = self._fork_name(value, group, [reader for reader, _ in uses], region)
             self._fork(name, operation, value, outside + bool(entering))
             if region:
                 self.heads.add(self.layers[-1])
         if entering and operation is entering[0]:
             self._enter(operation, value, group, len(entering))
+
+    def _fork_name(self, value: Value, group: str, readers: Iterable[Operation], region: bool) -> str:
+        """A fork is called after the layer of its group that makes the value, or after the group; before projections `qkv_fork`."""
+        producer = self.flows[value].producer
+        if producer is None or group_of(producer.name) != group or producer.is_collective:
+            return f"{group}.qkv_fork" if region else f"{group}.fork"
+        projections = all(isinstance(reader.declaration, ModelOperation) and reader.declaration.brings_axes for reader in readers)
+        return f"{group}.qkv_fork" if projections else f"{producer.name}.fork"
 
     def _fork(self, name: str, operation: Operation, value: Value, uses: int) -> None:
         flow = self.flows[value]

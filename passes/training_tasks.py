@@ -53,6 +53,15 @@ class Tasks:
         for layer in reversed(self.graph.layers):
             self._backward(layer)
         self._mark_unread()
+        self._update_weights()
+        self._memory()
+        results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
+        results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments) if not flow.type.is_index]
+        self.out.append(dist.Return.build(results, span=self.graph.block.span))
+        return self.out
+
+    def _update_weights(self) -> None:
+        """Sum the gradients of weights, and update the weights."""
         for layer in self.graph:
             if layer.summed_weights:
                 self._reduce_weight_gradients(layer)
@@ -64,11 +73,6 @@ class Tasks:
             self._task(layer, "optimizer", self.weight_gradients[layer], updated, self.convention.optimizer(layer.view), "adam")
         for layer in trained:
             self.replicas.gather(layer)
-        self._memory()
-        results = [self._value(flow, self.forward, {}) for flow in self.graph.results]
-        results += [self._argument_gradient(index, flow) for index, flow in enumerate(self.graph.arguments) if not flow.type.is_index]
-        self.out.append(dist.Return.build(results, span=self.graph.block.span))
-        return self.out
 
     def _argument_gradient(self, index: int, flow: Flow) -> Value:
         """The gradient of an argument; a fork has summed those of one with several uses."""

@@ -11,9 +11,6 @@ from support import ROOT
 MOST = 15
 LARGER = {
     "passes/distribute_training.py run",
-    "passes/training_graph.py _before",
-    "passes/training_graph.py _operation",
-    "passes/training_tasks.py block",
     "verifiers/training.py _block",
     "verifiers/training.py _contradiction",
 }
