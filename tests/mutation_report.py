@@ -101,6 +101,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training_names.py": _TRAINING,
         "verifiers/training_borders.py": _TRAINING,
         "verifiers/training_needs.py": _TRAINING,
+        "verifiers/training_replicas.py": ("training_replicas", *_TRAINING),
         "verifiers/training_weights.py": _TRAINING,
         "verifiers/contract.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "corruption"),
         "verifiers/declared.py": ("gate_choices", "gate_gaps", "diagnostic_coverage", "corruption"),
