@@ -140,11 +140,16 @@ def part_of_phase(phase: str, kind: str = "", early: bool = False) -> str:
     return OPTIMIZER if phase == "optimizer" else BACKWARD
 
 
-def half(part: str, values: Sequence[_T], count: int) -> Sequence[_T]:
-    """Of what a training step of a block takes or returns `count`: the first of forward, the last of backward; all where it is whole."""
+def halves(part: str, taken: Sequence[_T], given: Sequence[_T], count: int) -> tuple[Sequence[_T], Sequence[_T]]:
+    """The arguments and the results of a training step of a block that are of a part which takes `count` values.
+
+    Forward has the first of both. Backward takes one gradient for each result of forward, and returns those of the arguments that have
+    one: token ids and labels have none.
+    """
     if not part:
-        return values
-    return values[:count] if part == FORWARD else values[len(values) - count :]
+        return taken, given
+    left = max(len(taken) - count, 0)
+    return (taken[:count], given[:left]) if part == FORWARD else (taken[left:], given[count:])
 
 
 def border(call: Operation, block: Operation) -> tuple[tuple[Type, ...], tuple[Type, ...]] | None:
@@ -157,8 +162,8 @@ def border(call: Operation, block: Operation) -> tuple[tuple[Type, ...], tuple[T
     part = part_of(call)
     if given is None or not part:
         return None if given is None else (taken, given)
-    count = len(call.operands)
-    return tuple(half(part, taken, count)), tuple(half(part, given, max(len(taken) - count, 0)))
+    ours, theirs = halves(part, taken, given, len(call.operands))
+    return tuple(ours), tuple(theirs)
 
 
 def times_of(operation: Operation) -> Expr:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpir.dialects import plan
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.levels import DistributedTaskIR
-from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, half, part_of, times_of
+from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, halves, part_of, times_of
 from bpir.dialects.sections import flows_attribute
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.diagnostic import Span, fail
@@ -86,8 +86,7 @@ class _Sections:
         first: tuple[Operation, list[str]] | None = None
         for name in callees(call):
             planning = self.plannings[name]
-            taken = half(part, planning.block.arguments, len(given))
-            returned = half(part, planning.block.returned, len(planning.block.arguments) - len(given)) if part else planning.block.returned
+            taken, returned = halves(part, planning.block.arguments, planning.block.returned, len(given))
             places = planning.places(part)
             if not places:
                 self._refuse_unless_identity(planning, taken, returned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import network as dist_network
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.structure import Return
@@ -55,7 +56,7 @@ class _Calls:
             argument.owner, argument.index = body, index
         for call, _ in reversed(made):
             body.append(self._backward(call))
-        results = [self.values[value] for value in returned] + [self.gradients[value] for value in entry.arguments]
+        results = [self.values[value] for value in returned] + [self.gradients[value] for value in entry.arguments if _has_gradient(value)]
         body.append(dist.Return.build(results, span=self.source.body[-1].span))
         name = StringAttr(name_of(self.source))
         return dist_network.Network.build(properties={"sym_name": name, "source": name}, regions=[Region([body])], span=self.source.span)
@@ -101,12 +102,17 @@ class _Calls:
 
     def _backward(self, call: Operation) -> Operation:
         names = callees(call)[::-1]
-        types = (returned_by(self.blocks[names[-1]]) or ())[-len(call.operands) :]
-        named = [f"d{value.name}" if value.name else None for value in call.operands]
-        results = [Value(type_, name=name) for type_, name in zip(types, named, strict=True)]
         operands = [self.gradients[value] for value in call.results]
-        self.gradients.update(zip(call.operands, results, strict=True))
+        types = (returned_by(self.blocks[names[-1]]) or ())[len(operands) :]
+        read = [value for value in call.operands if _has_gradient(value)]
+        results = [Value(type_, name=f"d{value.name}" if value.name else None) for type_, value in zip(types, read, strict=True)]
+        self.gradients.update(zip(read, results, strict=True))
         return _built(call, BACKWARD, names, operands, results)
+
+
+def _has_gradient(value: Value) -> bool:
+    """Whether a value is of numbers that can change a little: token ids and labels can't."""
+    return not (isinstance(value.type, TensorType) and value.type.is_index)
 
 
 def _built(call: Operation, part: str, names: Sequence[str], operands: list[Value], results: list[Value]) -> Operation:

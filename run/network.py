@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from bpir.dialects.bp import TensorType
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import BACKWARD, FORWARD, callees, calls, part_of, times_of
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
@@ -121,7 +122,7 @@ def _steps(model: Operation, training: bool) -> list[_Step]:
 
 
 def _gradients(values: Iterable[Value]) -> list[object]:
-    return [(value, "gradient") for value in values]
+    return [(value, "gradient") for value in values if not (isinstance(value.type, TensorType) and value.type.is_index)]
 
 
 def _returned(model: Operation, training: bool) -> list[object]:

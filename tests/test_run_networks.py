@@ -87,3 +87,28 @@ def test_the_buffers_of_each_block_hold_what_is_alive() -> None:
     assert [outcome.against for outcome in found] == [[], [], []]
     weights = {outcome.block: alive.alive for outcome in found for alive in outcome.alive if alive.what == "weights"}
     assert weights == {"layer": 2 * (4 + 4 * 3 + 3 * 4), "head": 2 * 4 * 4}  # bf16; F/t = 3, V/t = 4
+
+
+IDS = "%ids: !bp.tensor<B x S, i32>"
+LABELS = "%labels: !bp.tensor<B x S, i32>"
+LANGUAGE_MODEL = replaced(
+    MODEL,
+    ("model.block @layer(", f"model.block @embedding({IDS}) {{\n"
+     '  %x = model.embedding "embedding.tokens" %ids : [V] -> !bp.tensor<B x S x H, bf16>\n  model.return %x\n}\nmodel.block @layer('),
+    ("@head(%x: !bp.tensor<B x S x H, bf16>) {", f"@head(%x: !bp.tensor<B x S x H, bf16>, {LABELS}) {{"),
+    ("  model.return %y\n}\nmodel.network", '  %c = model.cross_entropy "loss" %y, %labels\n  model.return %c\n}\nmodel.network'),
+    ("@whole(%x: !bp.tensor<B x S x H, bf16>) {\n", f"@whole({IDS}, {LABELS}) {{\n  %x = model.call @embedding %ids\n"),
+    ("model.call @head %y", "model.call @head %y, %labels"),
+)  # fmt: skip
+
+
+def test_a_language_model_is_trained_from_its_tokens_to_its_loss() -> None:
+    """Token ids and labels have no gradient: backward of the head returns one, that of the embedding none."""
+    text = print_module(run(read(LANGUAGE_MODEL), "distribute-training"))
+    assert "%dy = dist.call @head backward %dl : !bp.tensor<B x S x H, bf16>\n" in text
+    assert "dist.call @embedding backward %dx\n  dist.return %l\n" in text
+    found = check(read(LANGUAGE_MODEL), read(text), NUMBERS)
+    assert {outcome.block: outcome.against for outcome in found} == {"embedding": [], "layer": [], "act": [], "head": []}
+    assert all(largest < 1e-12 for outcome in found for largest in outcome.phases.values())
+    plan = print_module(run(read(text), "plan-training"))
+    assert "plan.section @embedding.backward tasks" in plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.network import Network
 from bpir.dialects.dist.tasks import Block
 from bpir.dialects.network import BACKWARD, FORWARD, blocks, callees, calls, name_of, networks, part_of, times_of
@@ -81,7 +82,7 @@ class _Network:
         for step, call in zip(steps, ours, strict=False):
             self._call(step, call)
         if len(self.findings.diagnostics) == before:
-            back = [(value, True) for value, _ in given] if self.training else []
+            back = _gradients(self.model.arguments) if self.training else []
             self._operands(self.network.body[-1], [*returned, *back], self.model.body[-1])
         self._runs(steps, ours)
 
@@ -92,7 +93,7 @@ class _Network:
         if not self.training:
             return forward
         backward = [
-            _Step(call, BACKWARD, callees(call)[::-1], _values(call.results, True), _values(call.operands, True))
+            _Step(call, BACKWARD, callees(call)[::-1], _gradients(call.results), _gradients(call.operands))
             for call in reversed(theirs)
         ]
         return [*forward, *backward]
@@ -141,8 +142,13 @@ class _Network:
         self.findings.refuse(self.rules.calls, operation, message, note("in the model", there.span))
 
 
-def _values(values: Iterable[Value], gradient: bool = False) -> list[_Meaning]:
-    return [(value, gradient) for value in values]
+def _values(values: Iterable[Value]) -> list[_Meaning]:
+    return [(value, False) for value in values]
+
+
+def _gradients(values: Iterable[Value]) -> list[_Meaning]:
+    """The gradients of values; whole numbers, such as token ids, have none."""
+    return [(value, True) for value in values if not (isinstance(value.type, TensorType) and value.type.is_index)]
 
 
 def _count(counted: dict[tuple[str, str], Expr], part: str, names: Iterable[str], times: Expr) -> None:

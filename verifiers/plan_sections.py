@@ -199,12 +199,14 @@ class _Calls:
 
 
 def _border(block: dist.Block, part: str, count: int) -> tuple[list[Value], list[Value]]:
-    """What a part of a block takes, and returns: forward the first of both, backward the last."""
+    """The values that a part of a block takes and returns: forward the first of both; backward a gradient of each result, and those of the
+    arguments.
+    """
     taken, returned = block.arguments, block.returned
     if not part:
         return taken, returned
     left = len(taken) - count
-    return (taken[:count], returned[:left]) if part == FORWARD else (taken[left:], returned[len(returned) - left :])
+    return (taken[:count], returned[:left]) if part == FORWARD else (taken[left:], returned[count:])
 
 
 class _Pair:

@@ -25,7 +25,7 @@ class Call(Calling):
 
     name = "dist.call"
     callee = Reference()
-    syntax = (callee, Calling.part, Operands(), ResultTypes())
+    syntax = (callee, Calling.part, Operands(), ResultTypes(optional=True))
     holders = ("dist.network",)
 
     @property
@@ -39,7 +39,7 @@ class Repeat(Calling):
     name = "dist.repeat"
     times = Times()
     callees = OneOrMore()
-    syntax = (times, callees, Calling.part, Operands(), ResultTypes())
+    syntax = (times, callees, Calling.part, Operands(), ResultTypes(optional=True))
     holders = ("dist.network",)
 
     @property
