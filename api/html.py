@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bpir.api.text import outward
 
 if TYPE_CHECKING:
-    from bpir.tools.report import Report
-    from bpir.tools.report_text import Table
+    from bpir.tools.reports.report import Report
+    from bpir.tools.reports.report_text import Table
 
 _OPEN = 60  # lines of a listing that are shown at once; a longer one is opened by a click
 
@@ -36,13 +36,13 @@ def listing(text: str) -> str:
 
 def report_html(found: Report, by: str = "task") -> str:
     """The tables of a report, grouped as by `bp-report --by`."""
-    from bpir.tools.report_text import tables
+    from bpir.tools.reports.report_text import tables
 
     return "".join(map(_table, tables(found, by)))
 
 
 def _table(table: Table) -> str:
-    from bpir.tools.report_text import readable
+    from bpir.tools.reports.report_text import readable
 
     def row(cells: tuple[str, ...], tag: str) -> str:
         aligned = ("left" if place < table.words else "right" for place in range(len(cells)))

@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str], *, allow_unregistered: bool = False) -> M
 
 
 def parse(text: str, name: str = "<text>", *, allow_unregistered: bool = False) -> Module:
-    """The module that a text holds, its structure verified; `name` stands in diagnostics.
+    """The module that a text holds, its structure verified; `name` is in diagnostics.
 
     Raises:
         DiagnosticError: the text is not in the language, or malformed; the text of the error shows where.
@@ -83,7 +83,7 @@ class Module:
     @cached_property
     def level(self) -> str:
         """`model`, `dist`, `plan` or `concrete`; empty if it holds no operation of a level."""
-        from bpir.verifiers.levels import level_of
+        from bpir.verifiers.structure.levels import level_of
 
         return level_of(self.operation)
 
@@ -141,9 +141,9 @@ class Module:
             DiagnosticError: a number is no positive integer, or breaks a relation of the module.
         """
         from bpir.api.report import Report
-        from bpir.ir.expression import constant
-        from bpir.tools.collect import collect
-        from bpir.tools.numbers import check_numbers, unused
+        from bpir.ir.expressions.expression import constant
+        from bpir.tools.reports.collect import collect
+        from bpir.tools.reports.numbers import check_numbers, unused
 
         places = _places(numbers)
         values = {name: _number(name, value, places) for name, value in numbers.items()}
@@ -173,7 +173,7 @@ class Module:
 
     def _repr_html_(self) -> str:
         from bpir.api.html import module_html
-        from bpir.tools.collect import collect
+        from bpir.tools.reports.collect import collect
 
         found = None
         if self.level:
@@ -223,7 +223,7 @@ def _depth() -> int:
 
 
 def _places(numbers: dict[str, int]) -> dict[str, Span]:
-    """Where each number stands in `report(B=1, c=2048)`, as a user may have written it."""
+    """Where each number is in `report(B=1, c=2048)`, as a user may have written it."""
     text, found = "report(", {}
     for name, value in numbers.items():
         start = len(text)
@@ -237,8 +237,8 @@ def _places(numbers: dict[str, int]) -> dict[str, Span]:
 def _bounded(steps: int, module: Operation | None = None) -> Iterator[None]:
     """Arithmetic inside takes so many steps, as a tool would allow it; where that is too few, it is an error."""
     from bpir.ir.diagnostic import error
-    from bpir.ir.expression_error import ExpressionError
-    from bpir.verifiers.exhaustion import placed
+    from bpir.ir.expressions.error import ExpressionError
+    from bpir.verifiers.structure.exhaustion import placed
 
     with limited(steps):
         try:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bpir.api.text import outward
 
 if TYPE_CHECKING:
-    from bpir.ir.expression import Expr
-    from bpir.tools.report import Report as Found
+    from bpir.ir.expressions.expression import Expr
+    from bpir.tools.reports.report import Report as Found
 
 By = Literal["task", "phase", "layer", "section", "block", "total"]
 Format = Literal["table", "json", "csv", "markdown"]
@@ -26,7 +26,7 @@ class Report(Mapping[str, Any]):
     counted, memory and messages are in bytes, of one rank. `str(report)` is the table that the tool prints.
 
     Attributes:
-        found: the report with exact expressions (`bpir.tools.report.Report`).
+        found: the report with exact expressions (`bpir.tools.reports.report.Report`).
     """
 
     def __init__(self, found: Found) -> None:
@@ -47,7 +47,7 @@ class Report(Mapping[str, Any]):
 
     def to_dict(self, by: By = "task") -> dict[str, Any]:
         """A copy as plain dictionaries and lists, grouped as by `bp-report --by`."""
-        from bpir.tools.report_json import converted, document, number
+        from bpir.tools.reports.report_json import converted, document, number
 
         found: dict[str, Any] = converted(document(self.found, by), number)
         return found
@@ -55,10 +55,11 @@ class Report(Mapping[str, Any]):
     def to_sympy(self, by: By = "task") -> dict[str, Any]:
         """The same with a sympy object for each number and expression; its symbols are positive integers.
 
-        `max`, `min`, `ceildiv` and `floordiv` are functions that sympy does not evaluate, because its own are wrong (`ir/sympy_bridge.py`).
+        `max`, `min`, `ceildiv` and `floordiv` are functions that sympy does not evaluate, because its own are wrong
+        (`ir/expressions/sympy_bridge.py`).
         """
-        from bpir.ir.sympy_bridge import to_sympy
-        from bpir.tools.report_json import converted, document
+        from bpir.ir.expressions.sympy_bridge import to_sympy
+        from bpir.tools.reports.report_json import converted, document
 
         def leaf(value: Expr) -> Any:
             return to_sympy(value)

@@ -6,8 +6,8 @@ import random
 import time
 from typing import Any
 
-from bpir.ir.expression import Expr, term, total
-from bpir.ir.relations import Facts
+from bpir.ir.expressions.expression import Expr, term, total
+from bpir.ir.relations.facts import Facts
 
 NAMES = ("L", "B", "S", "H", "F", "h", "d", "t", "e")
 BINDING = {"L": 96, "B": 1536, "S": 2048, "H": 12288, "F": 49152, "h": 96, "d": 128, "t": 8, "e": 2}

@@ -129,7 +129,7 @@ def pipeline(table: Table, folder: Path) -> None:
 
 
 def block(table: Table, runs: int) -> None:
-    """What a short run costs: the decode block of GPT-3 through two passes, tables written."""
+    """The cost of a short run: the decode block of GPT-3 through two passes, with the tables already written."""
     example = Path(__file__).parent.parent / "examples" / "gpt3_175b.bpir"
     short = [BP_OPT, str(example), "--pass=distribute-inference", "--pass=plan-inference"]
     found, version, bare = in_turn([short, [BP_OPT, "--version"], [sys.executable, "-c", "pass"]], runs)

@@ -16,11 +16,11 @@ from bpir.cost.tasks import MATRIX, Costs, TaskCost, number
 from bpir.dialects.bind import as_expr
 from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import Diagnostic, fail, warning
-from bpir.ir.expression import constant
+from bpir.ir.expressions.expression import constant
 from bpir.ir.operation import Operation
-from bpir.tools.collect import collect
-from bpir.tools.report import Report
-from bpir.verifiers.levels import level_of, place_of
+from bpir.tools.reports.collect import collect
+from bpir.tools.reports.report import Report
+from bpir.verifiers.structure.levels import level_of, place_of
 
 
 @attrs.frozen(eq=False)

@@ -12,8 +12,8 @@ from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.plan import Task
 from bpir.ir.attributes import Attribute
-from bpir.ir.expression import ONE, Expr, constant
-from bpir.tools.report import Report, SectionRow
+from bpir.ir.expressions.expression import ONE, Expr, constant
+from bpir.tools.reports.report import Report, SectionRow
 
 
 @attrs.frozen

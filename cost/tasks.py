@@ -11,8 +11,8 @@ from bpir.cost.figures import Evidence
 from bpir.cost.seconds import NONE, Seconds
 from bpir.cost.system import System
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
-from bpir.tools.report import TaskRow
+from bpir.ir.expressions.expression import Expr
+from bpir.tools.reports.report import TaskRow
 
 MATRIX, VECTOR = "matrix", "vector"
 REPEATED = "recommunication"

@@ -65,7 +65,7 @@ class Document:
             start += len(line) + 1
 
     def place(self, path: Path) -> Span:
-        """Where a key or table stands, or what it stands in; the beginning of the file where nothing else is known."""
+        """Where a key or table stands, or what it is in; the beginning of the file where nothing else is known."""
         while path:
             if path in self._places:
                 return self._places[path]

@@ -68,7 +68,7 @@ def _uses(name: str) -> tuple[str, ...]:
 
 
 def _declares(module: ModuleType, name: str) -> bool:
-    """Whether the module is a dialect: helpers that stand beside the dialects declare nothing of their name."""
+    """Whether the module is a dialect: helpers that are beside the dialects declare nothing of their name."""
     from bpir.ir.declaration import DECLARATIONS
 
     return any(declared.partition(".")[0] == name for declared in DECLARATIONS)

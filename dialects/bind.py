@@ -13,10 +13,11 @@ from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr,
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report, wanted
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
+from bpir.ir.properties import Property, SymbolName, Word
 from bpir.ir.records import Interned
-from bpir.ir.syntax import Clause, Property, SymbolName, Word
+from bpir.ir.syntax import Clause
 
 declare(Dialect("bind"))
 
@@ -32,7 +33,7 @@ class Field(metaclass=Interned):
 
     @property
     def meaning(self) -> str:
-        """What it means, and what a binding without it means."""
+        """The meaning of the field, with its default."""
         return f"{self.help} (default: {self.default})" if self.default else self.help
 
 
@@ -220,7 +221,9 @@ class Workload(Binding):
 
 
 class Strategy(Binding):
-    """How it is spread: `bind.strategy @tp {tensor = t}`. Axes of tensors are mapped to axes of the mesh; no operation is named."""
+    """How a model is spread over ranks: `bind.strategy @tp {tensor = t}`. Axes of tensors are mapped to axes of the mesh; no operation is
+    named.
+    """
 
     name = "bind.strategy"
     table = STRATEGY
@@ -318,7 +321,7 @@ class Target(Binding):
 
 
 class Deployment(Binding):
-    """Where it runs: `bind.deployment @node {devices = 8, memory = 80*2**30}`, then `links [0 -> 1, 1 -> 0]`.
+    """Where a plan runs: `bind.deployment @node {devices = 8, memory = 80*2**30}`, then `links [0 -> 1, 1 -> 0]`.
 
     Devices are counted from 0; a plan of one rank runs on each of them. Without `links` every device reaches every other one;
     without `memory` nothing is claimed of what fits.

@@ -9,7 +9,8 @@ from bpir.ir.attributes import StringAttr, dictionary
 from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
 from bpir.ir.operation import Operation
 from bpir.ir.parts import ABSENT, ANY_COUNTS, Counts, Part, alternative
-from bpir.ir.syntax import EntryRegion, SymbolName
+from bpir.ir.properties import SymbolName
+from bpir.ir.syntax import EntryRegion
 
 
 class ModuleAttributes(Part):

@@ -93,7 +93,7 @@ def _attributes(attribute: Attribute | None, count: int) -> tuple[str, ...]:
     """The dictionary of each argument or result as it is printed after its type; empty where there is nothing in it.
 
     Raises:
-        Inexpressible: it is no array of dictionaries, or nothing stands in any of them, which only the generic form can say.
+        Inexpressible: it is no array of dictionaries, or nothing is in any of them, which only the generic form can say.
     """
     if attribute is None:
         return ("",) * count
@@ -235,7 +235,7 @@ class Return(OperationDeclaration):
         block = operation.parent
         function = block.parent.parent if block is not None and block.parent is not None else None
         if function is None or function.name != "func.func":
-            report.error(operation, "'func.return' stands directly in a function")
+            report.error(operation, "'func.return' is directly in a function")
             return
         if operation.results or operation.regions or operation.successors:
             report.error(operation, "'func.return' has operands only")

@@ -41,7 +41,7 @@ class ModuleIR:
 
     @cached_property
     def operations(self) -> Sequence[Operation]:
-        """The operations that stand in no other operation than modules."""
+        """The operations that are in no other operation than modules."""
         return top_level(self.module)
 
     @cached_property
@@ -74,14 +74,14 @@ class ModuleIR:
 
     @cached_property
     def workloads(self) -> list[bind.Workload]:
-        """What is run."""
+        """The workload: what is run."""
         from bpir.dialects.bind import Workload
 
         return self.each(Workload)
 
     @cached_property
     def strategies(self) -> list[bind.Strategy]:
-        """How it is spread over ranks."""
+        """The strategy: how the model is spread over ranks."""
         from bpir.dialects.bind import Strategy
 
         return self.each(Strategy)
@@ -95,7 +95,7 @@ class ModuleIR:
 
     @cached_property
     def deployments(self) -> list[bind.Deployment]:
-        """Where it may run."""
+        """The deployment: where a plan may run."""
         from bpir.dialects.bind import Deployment
 
         return self.each(Deployment)
@@ -136,7 +136,7 @@ class DistributedTaskIR(ModuleIR):
 
     @cached_property
     def placements(self) -> list[placement.Placement]:
-        """What says which axes lie on the mesh; one at most in a sound module."""
+        """The operation that says which axes lie on the mesh; at most one in a sound module."""
         from bpir.dialects.dist.placement import Placement
 
         return self.each(Placement)
@@ -255,7 +255,7 @@ class ConcretePlanIR(ModuleIR):
 
     @cached_property
     def plans(self) -> list[concrete.Plan]:
-        """What was bound to what; one in a sound module."""
+        """The record of a binding; one in a sound module."""
         from bpir.dialects.concrete.envelope import Plan
 
         return self.each(Plan)

@@ -13,10 +13,10 @@ from bpir.dialects.bp.parts import Times
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
 from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report, wanted, wanted_items
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, top_level, types_of
 from bpir.ir.parts import ABSENT
-from bpir.ir.syntax import Property, References, SymbolName, symbol_of
+from bpir.ir.properties import Property, References, SymbolName, symbol_of
 
 _T = TypeVar("_T")
 _TIMES = Times("times")
@@ -48,7 +48,7 @@ class OneOrMore(References):
 class Called(OperationDeclaration):
     """A block that a network may call."""
 
-    between: ClassVar[bool] = False  # it stands between the blocks that a network calls, and is called by none
+    between: ClassVar[bool] = False  # it is between the blocks that a network calls, and is called by none
 
 
 FORWARD, BACKWARD, OPTIMIZER = PARTS = ("forward", "backward", "optimizer")
@@ -107,7 +107,7 @@ class Network(OperationDeclaration):
         for child in operation.body:
             if not isinstance(child.declaration, Calling) and child.name != ending:
                 help = Report.note(operation, f"put the operation into a {self.dialect}.block, and call that")
-                report.error(child, f"'{child.name}' can't stand in a {self.name}, which only calls blocks", help)
+                report.error(child, f"'{child.name}' can't be in a {self.name}, which only calls blocks", help)
         if not operation.body or operation.body[-1].name != ending:
             report.error(operation, f"a {self.name} ends with '{ending}'")
 
@@ -167,7 +167,7 @@ def border(call: Operation, block: Operation) -> tuple[tuple[Type, ...], tuple[T
 
 
 def times_of(operation: Operation) -> Expr:
-    """How many times: of a repeat, of a section, of a buffer; once where nothing is said."""
+    """The number of runs of a repeat or a section, or of copies of a buffer; one if nothing is said."""
     return _TIMES.value(operation.properties.get(_TIMES.name))
 
 
@@ -200,7 +200,7 @@ def calls(network: Operation) -> Iterator[Operation]:
 
 
 def called(module: Operation) -> dict[str, Operation]:
-    """The blocks that a module runs, by name: those that its network calls, in the order of their first call, and what stands between them;
+    """The blocks that a module runs, by name: those that its network calls, in the order of their first call, and what is between them;
     without a network all."""
     known, found = blocks(module), networks(module)
     if not found:
@@ -240,7 +240,7 @@ def own_names(block: Operation) -> frozenset[str]:
 
 
 def flat_name(block: str, name: str, own: Container[str]) -> str:
-    """What is called so in one block of several, where all blocks share one name space: `layer.attention.core.decode`.
+    """The name of something in one of several blocks that share a name space: `layer.attention.core.decode`.
 
     The name of the block is left out where the name begins with it already, unless that would take the name of another one.
 

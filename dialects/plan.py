@@ -22,10 +22,11 @@ from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAtt
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.parts import Part
-from bpir.ir.syntax import Clause, Property, Reference, References, SymbolName, Text, Word, Words
+from bpir.ir.properties import Property, Reference, References, SymbolName, Text, Word, Words
+from bpir.ir.syntax import Clause
 
 declare(Dialect("plan", "plan", "PortablePlanIR", uses=("dist",)))
 
@@ -126,7 +127,7 @@ def _of_several(operation: Operation) -> bool:
 
 
 class Beside(Clause):
-    """A clause that stands on the line before it where the operation is of one block of several."""
+    """A clause that is on the line before it where the operation is of one block of several."""
 
     def pieces(self, operation: Operation) -> Iterable[Piece]:
         pieces = list(super().pieces(operation))
@@ -272,6 +273,7 @@ class Task(OperationDeclaration):
         phase = Task(operation).phase
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
+        forms.verify_other_form(operation, report)
 
 
 class Mesh(OperationDeclaration):

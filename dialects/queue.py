@@ -11,8 +11,9 @@ from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
+from bpir.ir.properties import References, SymbolName, Word
 from bpir.ir.rulebook import RuleBook
-from bpir.ir.syntax import Clause, References, SymbolName, Word
+from bpir.ir.syntax import Clause
 
 declare(Dialect("queue", level="concrete", uses=("concrete",)))
 
@@ -82,7 +83,7 @@ class QueueMachine(TargetExtension):
         for queue in queues:
             yield from self._too_early(queue, after)
 
-    @rules.rule("R2", "a command stands on the queue of its kind")
+    @rules.rule("R2", "a command is on the queue of its kind")
     @rules.rule("R3", "on one queue, once")
     def _misplaced(self, queue: Queue, kinds: Mapping[str, str], issued: dict[str, Queue]) -> Iterable[Violation]:
         """Commands on a queue of another kind, and those that were issued before; `issued` takes in those of this queue."""

@@ -9,7 +9,8 @@ from bpir.dialects.network import OneOrMore
 from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted_items
 from bpir.ir.parts import Part
-from bpir.ir.syntax import Clause, Property, SymbolName, references
+from bpir.ir.properties import Property, SymbolName, references
+from bpir.ir.syntax import Clause
 
 Flow = tuple[str, str]
 """The buffer that a value is in, and the one that takes it over."""

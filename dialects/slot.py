@@ -15,8 +15,9 @@ from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
+from bpir.ir.properties import Reference
 from bpir.ir.rulebook import RuleBook
-from bpir.ir.syntax import Clause, Reference
+from bpir.ir.syntax import Clause
 
 declare(Dialect("slot", level="concrete", uses=("plan", "concrete")))
 

@@ -10,9 +10,10 @@ from bpir.dialects.bp.parts import Integer, Times
 from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece
 from bpir.ir.diagnostic import Span
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.parts import Part
-from bpir.ir.syntax import Clause, Property
+from bpir.ir.properties import Property
+from bpir.ir.syntax import Clause
 
 PIPELINE = "pipeline"
 """The mesh axis of the stages of a pipeline."""

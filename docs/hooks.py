@@ -1,8 +1,9 @@
-"""What the build adds to MkDocs: the generated pages, formulas as MathML and their font, so that a browser needs no network."""
+"""The build's additions to MkDocs: the generated pages, formulas as MathML and their font, so that a browser needs no network."""
 
 from __future__ import annotations
 
 import re
+import sys
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
-from bpir.tools import site
-from bpir.tools.documentation import FORMULA
+from bpir.tools.pages.documentation import FORMULA
+
+sys.path.insert(0, str(Path(__file__).parent))
+import site_pages as site
 
 _CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r"([_^])\{([A-Za-z]{2,})\}")

@@ -20,9 +20,9 @@ from bpir.exporter.mesh import Group, Ranks
 from bpir.exporter.numbers import Numbers
 from bpir.exporter.steps import Step, steps_of
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.verifiers.levels import level_of, place_of
+from bpir.verifiers.structure.levels import level_of, place_of
 
 EXPERT, REPLICAS = "expert", "data"
 _OF_SHARDS = frozenset({"all_gather"})

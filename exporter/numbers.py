@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import Expr, constant
+from bpir.ir.expressions.expression import Expr, constant
 
 
 class Numbers:

@@ -15,7 +15,7 @@ import attrs
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.plan import Section, Task
 from bpir.dialects.sections import Flow
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 
 BACKWARD = frozenset({"recompute", "recommunication", "activation_gradient", "weight_gradient"})
 

@@ -178,7 +178,7 @@ def _unknown(what: str, node: Node, known: list[str] | dict[str, Family]) -> Dia
 
 
 def _place(outer: Node, node: Node) -> Span:
-    """Where the configuration names its architecture."""
+    """The place in the configuration that names its architecture."""
     for one in (node, outer):
         members = one.value if isinstance(one.value, dict) else {}
         for key in ("architectures", "model_type"):

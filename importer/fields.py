@@ -1,4 +1,4 @@
-"""Where a property of a model comes from: a field of a configuration, with what its class takes where the field is absent."""
+"""The source of a property of a model: a field of a configuration, and what its class takes if the field is absent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Field:
         name: as the configuration spells it; `attn_config.alibi` is a member of a member.
         kind: a key of `KINDS`: which values it may hold, and what they mean.
         default, null: the value where it is absent, where it is null.
-        also: other spellings, one of which may stand in its place.
+        also: other spellings, one of which may be in its place.
         words: for a word, what the words mean.
     """
 
@@ -64,7 +64,7 @@ class Rule:
 
 
 Property = Field | Rule | Derived | str | int | bool
-"""What a family says of a property: where it is read, how it follows, or what it always is."""
+"""How a family defines a property: the field it is read from, how it follows from others, or its constant value."""
 
 
 def size(name: str, default: Any = REQUIRED, null: Any = REFUSED, also: tuple[str, ...] = ()) -> Field:
@@ -152,4 +152,4 @@ KINDS: Mapping[str, Kind] = {
     "probability": Kind("a number from 0 to 1", lambda v: v > 0 if _number(v) and 0 <= v <= 1 else None),
     "fraction": Kind("a number above 0, at most 1", lambda v: v if _number(v) and 0 < v <= 1 else None),
 }
-"""What a field may hold, by the name of the kind."""
+"""The values that a field may hold, by the name of the kind."""

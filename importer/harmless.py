@@ -67,4 +67,4 @@ REASONS = {
     "quantization_config": "gives weights another type than activations have in a way that is not known",
     "compression_config": "gives weights another type than activations have in a way that is not known",
 }
-"""What some of them change, where that can be said shortly."""
+"""The effect of some of them, if it can be said in a few words."""

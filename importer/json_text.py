@@ -38,7 +38,7 @@ _STRINGS = {
     "Invalid control character": "a control character in a string, which must be written as an escape",
     "Invalid \\": "an escape that JSON does not have",
 }
-"""What the standard library says of strings, whose words differ between its versions, and what we say."""
+"""The standard library's messages about strings, whose words differ between its versions, and ours."""
 
 
 @attrs.frozen(eq=False)
@@ -50,7 +50,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """What it is, in words: `an integer`, `null`."""
+        """The kind of a value in words: `an integer`, `null`."""
         if self.value is None or isinstance(self.value, bool):
             return self.text
         kinds = {int: "an integer", float: "a number with a point", str: "a string", list: "a list", dict: "an object"}

@@ -12,7 +12,7 @@ from bpir.importer.reading import Reading
 from bpir.ir.diagnostic import warning
 
 NEVER = r"lm_head|.*embed.*|.*norm.*|.*\.gate|.*\.router|.*visual.*|.*vision.*"
-"""What no method quantises: head, tables, norms, routers, encoders of pictures. A list of exceptions may name them."""
+"""Matrices that no method quantises: head, tables, norms, routers, encoders of pictures. A list of exceptions may name them."""
 
 
 @attrs.frozen

@@ -1,6 +1,6 @@
 """Attributes and types: immutable, interned values, so that equality is identity at any depth.
 
-Attributes of the builtin dialect stand in `dialects/builtin.py`'s neighbourhood of this file; a dialect adds its own by
+Attributes of the builtin dialect are in `dialects/builtin.py`'s neighbourhood of this file; a dialect adds its own by
 subclassing `Attribute` or `Type` with fields and `pieces()`.
 """
 

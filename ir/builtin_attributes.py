@@ -1,4 +1,4 @@
-"""The rest of MLIR's builtin attributes and types; the most used ones stand in `ir/attributes.py`."""
+"""The rest of MLIR's builtin attributes and types; the most used ones are in `ir/attributes.py`."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class OpaqueType(Type):
 
 
 class Location(Attribute):
-    """Where something comes from; `inner()` is what stands inside `loc(...)`."""
+    """A location in a source; `inner()` is the text inside `loc(...)`."""
 
     __slots__ = ()
 

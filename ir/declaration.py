@@ -1,4 +1,4 @@
-"""What a dialect declares: each operation once, and the bodies of its attributes and types.
+"""The declarations of a dialect: each operation once, and the bodies of its attributes and types.
 
 An operation is a subclass of `OperationDeclaration`; its list of syntax parts (`ir/syntax.py`) drives the lark rule, the custom
 printer and the generic encoding. Defining the subclass registers it.
@@ -16,14 +16,14 @@ from bpir.ir.operation import Block, Operation, Region, Value
 from bpir.ir.records import Record
 
 if TYPE_CHECKING:
-    from bpir.ir.expression import Expr
+    from bpir.ir.expressions.expression import Expr
     from bpir.ir.parts import Part
-    from bpir.ir.syntax import Property
+    from bpir.ir.properties import Property
 
 _A = TypeVar("_A", bound=Attribute)
 
 Piece = Any
-"""What a custom form is printed from: `str`, `Value`, `Attribute`, `Region`, or the `Signature` of a region whose arguments do not stand
+"""A piece of a printed custom form: `str`, `Value`, `Attribute`, `Region`, or the `Signature` of a region whose arguments do not stand
 directly before it. A string "\\n" starts a clause line."""
 
 
@@ -69,7 +69,7 @@ class Raw(metaclass=Record):
 
 
 class ParseContext(Protocol):
-    """What the parser offers to the action of a grammar rule."""
+    """The services of the parser for the action of a grammar rule."""
 
     def body(self, start: str, raw: Raw) -> Any:
         """Parse the inside of a body by the start symbol `start`; each distinct text is parsed once."""
@@ -87,7 +87,7 @@ class Fragment(metaclass=Record):
 
 
 class Draft:
-    """What the custom syntax of an operation has said so far."""
+    """The parts of an operation's custom syntax that have been read so far."""
 
     __slots__ = ("attributes", "operands", "properties", "regions", "result_types", "span")
 
@@ -131,12 +131,12 @@ class OperationDeclaration:
     spelling: ClassVar[str] = ""  # the word that opens the custom form where the dialect is the default, if it is not the name
     default_dialect: ClassVar[str] = "builtin"  # in the regions of the custom form: there a `spelling` may stand for a name
     graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
-    in_module: ClassVar[bool] = False  # stands in a module, whatever holds the other operations of its dialect
-    holders: ClassVar[tuple[str, ...]] = ()  # the operations that it stands in, where that is not what its dialect says
+    in_module: ClassVar[bool] = False  # is in a module, whatever holds the other operations of its dialect
+    holders: ClassVar[tuple[str, ...]] = ()  # the operations that it is in, where that is not what its dialect says
     isolated: ClassVar[bool] = False  # values of enclosing regions are not visible inside
     symbol_table: ClassVar[bool] = False  # holds operations with unique `sym_name`
     terminator: ClassVar[bool] = False
-    late: ClassVar[bool] = False  # its result types follow from operations that may stand behind it (`infer_late`)
+    late: ClassVar[bool] = False  # its result types follow from operations that may be behind it (`infer_late`)
     declared: ClassVar[tuple[str, ...]] = ()  # the properties that are attributes of the class, in order
     required: ClassVar[tuple[str, ...]] = ()  # properties without which the operation makes no sense; they follow from the syntax
     optional: ClassVar[tuple[str, ...]] = ()
@@ -192,17 +192,17 @@ class OperationDeclaration:
 
     @property
     def span(self) -> Span | None:
-        """Where the operation was written."""
+        """The place of the operation in its source text."""
         return self.operation.span
 
     @property
     def operands(self) -> list[Value]:
-        """What the operation reads."""
+        """The operands of the operation."""
         return self.operation.operands
 
     @property
     def results(self) -> list[Value]:
-        """What the operation gives."""
+        """The results of the operation."""
         return self.operation.results
 
     @property
@@ -249,7 +249,7 @@ class OperationDeclaration:
 
 
 Place = Operation | OperationDeclaration
-"""What a diagnostic is about: an operation, or a view of one."""
+"""The place of a diagnostic: an operation, or a view of one."""
 
 
 def looked_at(place: Place | None) -> Operation | None:

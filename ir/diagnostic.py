@@ -107,7 +107,7 @@ def _whole(line: str, offset: int) -> int:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes: characters of East Asian scripts take two, combining ones none."""
+    """The number of terminal columns that a text takes: characters of East Asian scripts take two, combining ones none."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -156,7 +156,7 @@ class DiagnosticError(Exception):
         return "\n".join(d.render() for d in self.diagnostics)
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows of it: the place in the text, not that in our code."""
+        """The notebook's view of an error: its place in the text, not the place in our code."""
         return [f"{type(self).__name__}:", *str(self).split("\n")]
 
 
@@ -186,7 +186,7 @@ def _is_slip(name: str, other: str) -> bool:
 
 
 def _slips(a: str, b: str) -> int:
-    """How many letters must be put in, left out, replaced, or exchanged with the next one, to make one text of the other."""
+    """The number of letters to insert, delete, replace or exchange with the next one, to make one text of the other."""
     before: list[int] = []
     row = list(range(len(b) + 1))
     for i, x in enumerate(a):

@@ -17,7 +17,7 @@ class Dialect(metaclass=Interned):
         name: the first part of the names of its operations.
         level: the level that its operations are of: its own name, or that of the level that it extends; empty if they are of every level.
         title: of a level, as people call it (`PortablePlanIR`).
-        holder: what its operations stand in, but for those that say `in_module`.
+        holder: what its operations are in, but for those that say `in_module`.
         uses: dialects that are loaded along with it.
         starts: start symbols of the grammar for bodies that belong to no attribute and no type.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bpir.ir.expression_error import ExpressionError
+from bpir.ir.expressions.error import ExpressionError
 
 BASE = 1_000_000  # steps that a run of a tool may take, whatever it reads
 PER_BYTE = 2  # and so many more for each byte that it reads
@@ -49,7 +49,7 @@ class Effort:
 
     @contextmanager
     def at_most(self, steps: int) -> Iterator[None]:
-        """What is done inside has so many steps of those that are left; where it needs more, it ends there."""
+        """A budget for the work inside: it takes its steps from those that are left, and ends there if it needs more."""
         held = max(self.left - steps, 0)
         self.left -= held
         try:

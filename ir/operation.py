@@ -221,7 +221,7 @@ def types_of(values: Sequence[Value]) -> tuple[Type, ...]:
 
 
 def top_level(module: Operation) -> Sequence[Operation]:
-    """The operations of the module that stand in no other operation than modules."""
+    """The operations of the module that are in no other operation than modules."""
     return outermost(module.body)
 
 

@@ -1,4 +1,4 @@
-"""What every part of a custom form is: a lark rule, a reader, a printer, and what it says of counts and properties.
+"""The interface of every part of a custom form: a lark rule, a reader, a printer, and its counts and properties.
 
 `ir/syntax.py` has the parts themselves.
 """
@@ -22,7 +22,7 @@ def _absent(context: ParseContext, values: list[Any], span: Span) -> Any:
 
 
 class Check(metaclass=Record):
-    """What judges a property.
+    """The judge of a property.
 
     Attributes:
         expected: what an attribute should be; empty if it is.
@@ -40,7 +40,7 @@ Range = tuple[int, int | None]
 
 
 class Counts(metaclass=Interned):
-    """How many operands, results and regions a part, or an operation, has."""
+    """The numbers of operands, results and regions that a part, or an operation, has."""
 
     operands: Range = (0, 0)
     results: Range = (0, 0)
@@ -60,7 +60,7 @@ class Part(metaclass=Record):
     """One part of a custom form."""
 
     def counts(self) -> Counts:
-        """How many operands, results and regions it stands for; those of an operation are the sums over its parts."""
+        """The numbers of operands, results and regions that this part adds; those of an operation are the sums over its parts."""
         return Counts()
 
     def fragment(self, rule: str) -> Fragment:
@@ -84,7 +84,7 @@ class Part(metaclass=Record):
         return self.names()
 
     def checks(self) -> Mapping[str, Check]:
-        """What judges the properties that this part sets: generic form can say anything."""
+        """The judges of the properties that this part sets: generic form can hold anything."""
         return {}
 
 

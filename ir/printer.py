@@ -222,7 +222,7 @@ def _shown(declaration: OperationDeclaration) -> frozenset[str]:
 
 
 def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> list[Piece] | None:
-    """What the custom form is printed from; None if it cannot express the operation."""
+    """The pieces that the custom form is printed from; None if it cannot express the operation."""
     parts = declaration.syntax
     if parts is None or not _expressible(operation, declaration):
         return None

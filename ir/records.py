@@ -82,7 +82,7 @@ def _refuse(self: Any, name: str, *value: Any) -> NoReturn:
 
 
 def _parts(self: Any) -> tuple[Any, ...]:
-    """How to make it again, for `pickle` and `copy`."""
+    """The call that makes it again, for `pickle` and `copy`."""
     return type(self), tuple(getattr(self, field) for field in type(self).__match_args__)
 
 

@@ -15,7 +15,7 @@ class RuleBook:
     `--explain`, pages and tests, are made from the books.
 
     Args:
-        prefixes: what stands before the number in a label, as `plan` in `plan.R3`; several where verifiers share their rules.
+        prefixes: what is before the number in a label, as `plan` in `plan.R3`; several where verifiers share their rules.
     """
 
     def __init__(self, *prefixes: str) -> None:
@@ -39,5 +39,5 @@ class RuleBook:
 
     @property
     def rules(self) -> dict[str, str]:
-        """What each rule demands, in the order of the numbers."""
+        """The demand of each rule, in the order of the numbers."""
         return dict(sorted(self._rules.items(), key=lambda rule: (rule[0][0], int(rule[0][1:]))))

@@ -9,7 +9,7 @@ from bpir.dialects.levels import ModelIR
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source
 from bpir.ir.effort import BASE, PER_BYTE, allow, limited
 from bpir.lsp.document import Section
-from bpir.verifiers.levels import level_of
+from bpir.verifiers.structure.levels import level_of
 
 _MEANT = re.compile(r"'([^']+)'[^']*; did you mean '([^']+)'\?")
 

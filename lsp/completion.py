@@ -1,4 +1,4 @@
-"""What could stand where somebody writes: operations, fields of bindings, values, symbols, dimension symbols, axes of a mesh."""
+"""What could be where somebody writes: operations, fields of bindings, values, symbols, dimension symbols, axes of a mesh."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _opens_statement(text: str, start: int) -> bool:
 
 
 def _operations(start: int) -> Iterable[Proposal]:
-    from bpir.tools.documentation import of_class
+    from bpir.tools.pages.documentation import of_class
 
     for name, declaration in DECLARATIONS.items():
         if declaration.syntax is not None:
@@ -89,7 +89,7 @@ def _fields(section: Section, start: int) -> Iterable[Proposal]:
     place = _operation_before(section, start)
     if place is None or place.declaration is None:
         return
-    from bpir.tools.reference import fields
+    from bpir.tools.pages.reference import fields
 
     inside = section.source.text[place.end : start]
     if inside.count("{") <= inside.count("}"):

@@ -19,8 +19,8 @@ from bpir.lsp.text import Lines
 from bpir.parser import parse_module
 from bpir.tools.common import explain_exception
 from bpir.tools.split import MARKER, split
-from bpir.verifiers.exhaustion import placed
-from bpir.verifiers.module import verify
+from bpir.verifiers.structure.exhaustion import placed
+from bpir.verifiers.structure.module import verify
 
 if TYPE_CHECKING:
     from bpir.dialects.bp import SymbolTable
@@ -134,7 +134,7 @@ class Document:
         return self._divided[0]
 
     def section_at(self, offset: int) -> Section | None:
-        """The part that a place stands in."""
+        """The part that a place is in."""
         sections = self.sections
         index = bisect_right([section.start for section in sections], offset) - 1
         return sections[index] if index >= 0 else None

@@ -85,7 +85,7 @@ def _dimension(section: Section, name: Name) -> str:
 
 
 def _operation(place: OperationPlace) -> str:
-    from bpir.tools import documentation, reference
+    from bpir.tools.pages import documentation, reference
 
     declaration = DECLARATIONS[place.name]
     text = documentation.of_class(place.name, type(declaration))
@@ -103,7 +103,7 @@ def _operation(place: OperationPlace) -> str:
 
 
 def _summary(name: str) -> str:
-    from bpir.tools import documentation
+    from bpir.tools.pages import documentation
 
     declaration = DECLARATIONS.get(name)
     return documentation.readable(documentation.of_class(name, type(declaration)).summary) if declaration is not None else ""

@@ -1,4 +1,4 @@
-"""From a derived operation to what it is derived from, which stands in another file: `from "attention.query"`."""
+"""From a derived operation to what it is derived from, which is in another file: `from "attention.query"`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bpir.dialects.levels import ModuleIR
 from bpir.lsp.document import Section
 from bpir.lsp.names import Name
 from bpir.verifiers.boundary import LEVELS
-from bpir.verifiers.levels import level_of
+from bpir.verifiers.structure.levels import level_of
 
 
 def sources(section: Section, name: Name, others: Iterable[Section]) -> list[tuple[Section, Name]]:

@@ -1,7 +1,7 @@
 """What every name of a text stands for: values, blocks, symbols, dimension symbols, layers and tasks.
 
 A region is a scope, as in MLIR: a value is visible in its region and in those inside, also before it is defined; a symbol is looked up in
-the module that it stands in, then in those around it. Dimension symbols (`bp.symbols`) are those of the file. Nothing is asked of the
+the module that it is in, then in those around it. Dimension symbols (`bp.symbols`) are those of the file. Nothing is asked of the
 parser, so the names of a text with mistakes are known, too; that they are right is what the tests compare with MLIR's own server.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
-from bpir.ir.syntax import Text
+from bpir.ir.properties import Text
 from bpir.lsp.tokens import Token, tokens
 from bpir.parser.lexer import symbol_of, unquoted
 
@@ -28,7 +28,7 @@ class Name:
         text: the name without its sign; of a value with `#1`, where it is one of several results.
         defines: whether it is where the name is defined.
         target: the definition; itself, if it is one; None where there is none in this text.
-        operation: the operation that it stands in, by its place; -1 where there is none.
+        operation: the operation that it is in, by its place; -1 where there is none.
     """
 
     __slots__ = ("defines", "end", "kind", "operation", "start", "target", "text")
@@ -176,7 +176,7 @@ class _Reader:
             self.words.append(Name("dimension", token.text, token.start, token.end, self.operation))
 
     def _lists(self, index: int) -> bool:
-        """Whether a word is one of the list behind `bp.symbols`: nothing but words and commas stands between."""
+        """Whether a word is one of the list behind `bp.symbols`: nothing but words and commas is between."""
         place = index
         while self._near(place, -1).text == "," and self._near(place, -2).kind == "word":
             place -= 2
@@ -235,7 +235,7 @@ class _Reader:
         return len(self.brackets) == self.depth + 1 and self.brackets[-1] == "{"
 
     def _key_of_list(self, index: int) -> str:
-        """The key of the list that a string stands in: `symbols` in `symbols = ["B", "S"]`."""
+        """The key of the list that a string is in: `symbols` in `symbols = ["B", "S"]`."""
         place = index - 1
         while self._near(place, 0).text == "," or self._near(place, 0).kind == "string":
             place -= 1

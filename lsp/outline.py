@@ -30,7 +30,7 @@ class Hint(NamedTuple):
 
 
 def outline(section: Section) -> list[Item]:
-    """The named operations of a section, nested as their regions are; what stands in no region that could be read is at the top."""
+    """The named operations of a section, nested as their regions are; what is in no region that could be read is at the top."""
     found: list[Item] = []
     open_items: list[Item] = []
     last = -1

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import Block as DistBlock
 from bpir.dialects.levels import DistributedTaskIR
-from bpir.ir.expression import Expr
-from bpir.ir.expression_error import ExpressionError
+from bpir.ir.expressions.error import ExpressionError
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Block, Operation, Value
 from bpir.lsp.document import Section
 from bpir.lsp.names import Name
 
 
 def operation_of(section: Section, name: Name) -> Operation | None:
-    """The operation that a name stands in; None if the text cannot be read."""
+    """The operation that a name is in; None if the text cannot be read."""
     if name.operation < 0:
         return None
     return section.operations.get(section.names.operations[name.operation].start)

@@ -292,7 +292,7 @@ def semantic_tokens(ls: Server, params: lsp.SemanticTokensParams) -> lsp.Semanti
 def formatting(ls: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
     """The canonical text, comments in place; nothing, if the text has mistakes."""
     from bpir.ir.effort import BASE, allow, limited
-    from bpir.ir.expression_error import ExpressionError
+    from bpir.ir.expressions.error import ExpressionError
     from bpir.tools.formatting import format_module
 
     document = ls.document(params.text_document.uri)
@@ -368,5 +368,3 @@ def run() -> None:
     """Serve standard input and output until the editor ends it."""
     gc.freeze()  # what is loaded now lives until the end
     server.start_io()
-
-

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bpir.ir.attributes import Attribute, Type
     from bpir.ir.diagnostic import Source
-    from bpir.ir.expression import Expr
+    from bpir.ir.expressions.expression import Expr
     from bpir.ir.operation import Operation
 
 __all__ = ["parse_attribute", "parse_expression", "parse_module", "parse_type"]

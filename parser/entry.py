@@ -1,4 +1,4 @@
-"""What the public functions of the parser share."""
+"""Shared by the public functions of the parser."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def syntax_error(
 
 
 def _unexpected(parser: ParserState, program: Program, accepted: dict[str | int, int], token: Any, finish: int) -> DiagnosticError:
-    """What was expected and what was found, at the token, or behind the last one where that is far away."""
+    """The expected and the found text at the token, or behind the last token if that is far away."""
     kind = token.lastindex
     text = token[kind]
     start = token.start(kind)
@@ -149,14 +149,14 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def _list(rule: str, closer: str) -> str:
-    """What the closing bracket closes."""
+    """The bracket that the closing one closes."""
     if closer == ")" and rule in ("entry_region", "function_signature"):
         return "the list of arguments"
     return "the array" if rule == "attribute" and closer == "]" else _LISTS.get(rule, "")
 
 
 def _opening(parser: ParserState, program: Program, accepted: dict[str | int, int], finish: int) -> list[Diagnostic]:
-    """Where the region or list starts that is open here, if that is on another line."""
+    """The start of the region or list that is open here, if that is on another line."""
     region = parser.regions[-1]
     if len(parser.regions) > 1 and "}" in accepted:
         return [note("the region that is open here starts there", parser.span(region.start - 1, region.start))]

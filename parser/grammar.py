@@ -6,7 +6,7 @@ What the author of a dialect must know:
   str, `word` str, `integer` int, `expr` Expr, `operand` Value, `operand_list` list[Value], `type` Type, `type_list` list, `attribute`
   Attribute, `attribute_list` list, `dictionary` DictAttr, `raw_angle` and `raw_square` Raw (the inside, without brackets),
   `entry_region` Region, `region_list`, and for functions `function_signature`, `function_results`, `function_body`, `typed_operands`,
-  `call_operands` (`parser/function_actions.py`). Lists hold one item or more. Names of your own rules and actions start with the dialect.
+  `call_operands` (`parser/actions/functions.py`). Lists hold one item or more. Names of your own rules and actions start with the dialect.
 - **No reserved words.** A quoted word is a keyword only where the grammar accepts it there; where both it and `word` fit, it is
   the keyword. Quoted literals are words (`[A-Za-z_][A-Za-z0-9_$.]*`) or one of `-> ** :: ( ) , : = [ ] { } < > + * / | ? ; -`. No regular
   expressions in fragments.
@@ -47,21 +47,21 @@ from bpir.ir.declaration import (
     Raw,
     declared,
 )
-from bpir.parser.affine_actions import AFFINE_ACTIONS, AFFINE_FACTORIES
-from bpir.parser.attribute_actions import ATTRIBUTE_ACTIONS, ATTRIBUTE_FACTORIES
+from bpir.parser.actions.affine import AFFINE_ACTIONS, AFFINE_FACTORIES
+from bpir.parser.actions.attributes import ATTRIBUTE_ACTIONS, ATTRIBUTE_FACTORIES
+from bpir.parser.actions.expressions import EXPRESSION_ACTIONS
+from bpir.parser.actions.functions import FUNCTION_ACTIONS
+from bpir.parser.actions.literals import LITERAL_ACTIONS, LITERAL_FACTORIES
+from bpir.parser.actions.locations import LOCATION_ACTIONS, LOCATION_FACTORIES
+from bpir.parser.actions.metadata import METADATA_ACTIONS
+from bpir.parser.actions.operations import OPERATION_ACTIONS, OPERATION_FACTORIES, custom, custom_open
+from bpir.parser.actions.types import TYPE_ACTIONS, TYPE_FACTORIES
 from bpir.parser.base_grammar import BASE, BASE_STARTS
 from bpir.parser.engine import NO_MEMO, ONLY_VALUE, SUMS, Program, RawAction
-from bpir.parser.expression_actions import EXPRESSION_ACTIONS
-from bpir.parser.function_actions import FUNCTION_ACTIONS
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, is_word
-from bpir.parser.literal_actions import LITERAL_ACTIONS, LITERAL_FACTORIES
-from bpir.parser.location_actions import LOCATION_ACTIONS, LOCATION_FACTORIES
-from bpir.parser.metadata_actions import METADATA_ACTIONS
-from bpir.parser.operation_actions import OPERATION_ACTIONS, OPERATION_FACTORIES, custom, custom_open
 from bpir.parser.state import ParserState
 from bpir.parser.sums import SUM
 from bpir.parser.tables import Rule, Tables, tables
-from bpir.parser.type_actions import TYPE_ACTIONS, TYPE_FACTORIES
 
 
 def _raw(p: ParserState, v: list[Any], start: int, end: int) -> Raw:

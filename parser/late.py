@@ -1,4 +1,4 @@
-"""Operations whose result types follow from others, which may stand behind them: calls of blocks.
+"""Operations whose result types follow from others, which may be behind them: calls of blocks.
 
 Their results have no type until the whole text has been read.
 """

@@ -49,7 +49,7 @@ USER_WORDS = {
     DIMENSIONS: "dimensions",
     END: "the end of the file",
 }
-"""What a diagnostic calls a class."""
+"""The name of a token class in diagnostics."""
 
 STRING_PATTERN = r'"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+"'
 SUFFIX_PATTERN = r"(?:[0-9]++|[A-Za-z_$.\-][A-Za-z0-9_$.\-]*+)"
@@ -83,7 +83,7 @@ DIMENSION_LIST = re.compile(rf"{_SPACE}\*{_SPACE}x|(?:{_DIMENSION})++")
 ONE_DIMENSION = re.compile(r"(\[?)\s*([0-9]+|\?)")
 
 MAXIMUM_DEPTH = 2000
-"""How many brackets may be open at once."""
+"""The number of brackets that may be open at once."""
 
 _BRACKETS = re.compile(rf"[^<>\[\](){{}}\"\-\x00]*+(?:(->)|({STRING_PATTERN})|([<>\[\](){{}}\"\-\x00]))")
 _CLOSERS = {">": "<", "]": "[", ")": "(", "}": "{"}
@@ -162,7 +162,7 @@ _STRING_START = re.compile(r'@?"(?:[^"\\\n\v\f]|\\["\\nt]|\\[0-9a-fA-F]{2})*+')
 
 
 def describe_bad_token(text: str, offset: int, end: int) -> tuple[str, int]:
-    """What is wrong where no token starts, not even the end: a message and its offset."""
+    """The error at a place where no token starts, not even the end: a message and its offset."""
     match = _STRING_START.match(text, offset, end)
     if match is not None:
         stop = match.end()

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source
-from bpir.ir.expression_error import ExpressionError
+from bpir.ir.expressions.error import ExpressionError
 from bpir.parser.engine import Program
 from bpir.parser.lexer import SPACE
 from bpir.parser.state import ParserState
@@ -22,7 +22,7 @@ _STARTS = re.compile(
     r"[ \t]*(?:\}|module\b|return\b|\^[\w$.\-]+[ \t]*[:(]|[#!][\w$.\-]+[ \t]*=(?!=)|%[\w$.\-]+(?::\d+)?[ \t]*(?:,[ \t%\w$.:\-]*)?=(?!=)"
     r'|"[^"\n]*"[ \t]*\(|[a-z_]+\.[a-z_]+\b(?![ \t]*=))'
 )
-"""What a line begins with that starts an operation, a block or an alias, or closes a region."""
+"""The beginnings of a line that starts an operation, a block or an alias, or closes a region."""
 _BRACES = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*"?|//[^\n]*')
 
 
@@ -82,7 +82,7 @@ def _follows(diagnostic: Diagnostic, defined: set[str]) -> bool:
 
 
 def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | None:
-    """Where the operation that the problem is in starts and ends; None if that is not clear."""
+    """The start and the end of the operation with the problem; None if that is not clear."""
     first = problem.diagnostics[0]
     span = first.span
     text = state.text
@@ -101,7 +101,7 @@ def _extent(state: ParserState, problem: DiagnosticError) -> tuple[int, int] | N
 
 
 def _read_to(state: ParserState, error: int) -> int:
-    """Where the operation that was read last before an error ends; else where the operations of its region start."""
+    """The end of the operation that was read last before an error; else the start of the operations of its region."""
     open_regions = list(state.regions)
     while len(open_regions) > 1 and _in_signature(state.text, open_regions[-1].start, error):
         open_regions.pop()
@@ -126,7 +126,7 @@ def _in_signature(text: str, start: int, error: int) -> bool:
 
 
 def _inside(text: str, start: int) -> int:
-    """Where the operations of a region start: behind the `{`, also where the region starts with `(arguments)`."""
+    """The start of a region's operations: behind the `{`, also if the region starts with `(arguments)`."""
     if text[start - 1] != "(":
         return start
     depth = 1
@@ -151,7 +151,7 @@ def _start(text: str, begin: int, error: int) -> int:
 
 
 def _end(text: str, start: int, error: int) -> int | None:
-    """Where the next operation starts, or the region ends, by the braces and the beginnings of lines; None if there is no such place."""
+    """The start of the next operation, or the end of the region, by braces and the beginnings of lines; None if there is neither."""
     depth = 0
     position = start
     line = text.find("\n", max(error, start))

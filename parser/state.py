@@ -7,77 +7,26 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bpir import dialects
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import ATTRIBUTE_BODIES, DECLARATIONS, TYPE_BODIES, VECTORS, OperationDeclaration, Raw
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, error, fail, note, suggestion
 from bpir.ir.operation import Block, Operation, Value
 from bpir.parser.engine import Program, run
 from bpir.parser.lexer import SPACE, TOKEN, describe_bad_token
+from bpir.parser.namespaces import _CLOSED, UPSTREAM
 from bpir.parser.scopes import Forward, NameScope, RegionScope
 from bpir.parser.sums import Sums
 
 if TYPE_CHECKING:
     from bpir.ir.builtin_attributes import Location
-    from bpir.ir.expression import Expr
+    from bpir.ir.expressions.expression import Expr
 
-OURS = frozenset(dialects.available()) - {"builtin", "func"}
-"""Dialects whose operations, attributes and types must be declared, whatever is allowed otherwise."""
 
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
 _MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
-_CLOSED = frozenset((*OURS, "builtin", "func"))  # whose operations must be declared
 _MAXIMUM_REPORTED = 20
-UPSTREAM = frozenset(
-    [
-        "acc",
-        "affine",
-        "amdgpu",
-        "amx",
-        "arith",
-        "arm_neon",
-        "arm_sme",
-        "arm_sve",
-        "async",
-        "bufferization",
-        "cf",
-        "complex",
-        "dlti",
-        "emitc",
-        "func",
-        "gpu",
-        "index",
-        "irdl",
-        "linalg",
-        "math",
-        "memref",
-        "mesh",
-        "ml_program",
-        "mpi",
-        "nvgpu",
-        "nvvm",
-        "omp",
-        "pdl",
-        "pdl_interp",
-        "polynomial",
-        "ptr",
-        "quant",
-        "rocdl",
-        "scf",
-        "shape",
-        "sparse_tensor",
-        "tensor",
-        "tosa",
-        "transform",
-        "ub",
-        "vector",
-        "x86vector",
-        "xegpu",
-    ]
-)
-"""Dialects that `mlir-opt` registers and that know their operations, types or attributes: see `parser/upstream.py`."""
 
 
 class UnknownType(Type):
@@ -88,7 +37,7 @@ class UnknownType(Type):
 
 
 class ParserState:
-    """What the engine and the actions share while one text is parsed."""
+    """The state that the engine and the actions share while one text is parsed."""
 
     def __init__(self, source: Source, program: Program, allow_unregistered: bool) -> None:
         self.source = source

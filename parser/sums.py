@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from bpir.ir.diagnostic import DiagnosticError
-from bpir.ir.expression import Expr, ExpressionError, combination, quotient, symbol
+from bpir.ir.expressions.expression import Expr, ExpressionError, combination, quotient, symbol
 
 if TYPE_CHECKING:
     from bpir.parser.state import ParserState
@@ -27,6 +27,8 @@ _TERM = rf"(?:{_INTEGER}\*)?+{_PRODUCT}"
 SUM = re.compile(rf"[ \t\r\n]*+({_TERM}(?: [+-] {_TERM})*+)(?=,|\Z)")
 _PARTS = re.compile(rf"(?: ([+-]) )?+(?:({_INTEGER})\*)?+({_PRODUCT})")
 _PLAIN = re.compile(rf"{_WORD}(?:[*/]{_WORD})*+")
+
+
 @cache
 def _items() -> re.Pattern[str]:
     """An item `name = sum` of a body, and the comma behind it; compiled for a file that has such bodies."""

@@ -34,7 +34,7 @@ class Rule(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What the engine runs on. A key of `actions` is the text of a literal token, or the number of a token class."""
+    """The tables of the engine. A key of `actions` is the text of a literal token, or the number of a token class."""
 
     actions: list[dict[str | int, int]]
     gotos: list[dict[int, int]]
@@ -64,7 +64,7 @@ def tables(grammar: str, starts: tuple[str, ...]) -> Tables:
 
 
 def _folders() -> list[str]:
-    """Where tables are kept, the best place first."""
+    """The folders for tables, the best place first."""
     own = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return [os.path.join(os.path.dirname(__file__), "__pycache__"), os.path.join(own, "bpir")]
 

@@ -1,4 +1,4 @@
-"""What LLVM 19's `mlir-opt` registers: the operations of the upstream dialects that allow no others.
+"""The operations of upstream dialects that LLVM 19's `mlir-opt` registers, for the dialects that allow no others.
 
 Read only when a file names one of these dialects, so that a misspelt `arith.addii` is an error here as it is there. What their
 operations mean is not known here. Extracted from `mlir-opt-19` by asking it about every name in its binary.

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type, UnitAttr, dictionary
 from bpir.ir.diagnostic import DiagnosticError, Span
 from bpir.ir.operation import Operation, Value
+from bpir.parser.actions.operations import plain_operation
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, SPACE, STRING_PATTERN, SUFFIX_PATTERN
-from bpir.parser.operation_actions import plain_operation
 from bpir.parser.state import ParserState
 
 MEMO_SIZE = 100_000

@@ -19,7 +19,7 @@ _NAME = re.compile(r'^    name = "([a-z][a-z0-9-]*)"$', re.MULTILINE)
 class _Passes(MutableMapping[str, str]):
     """Every class of this folder that says a name, read from the text when it is asked for: to look for a pass imports nothing.
 
-    Most passes stand in the file of their name, which is read first; the others are read where it has none.
+    Most passes are in the file of their name, which is read first; the others are read where it has none.
     """
 
     def __init__(self) -> None:

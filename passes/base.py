@@ -1,4 +1,4 @@
-"""What a pass is: a class whose fields are its options, a pure `run` from one level to the next, and a gate that its result must pass."""
+"""The base of every pass: a class whose fields are its options, a pure `run` from one level to the next, and a gate for its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _S = TypeVar("_S", bound=ModuleIR)
 _T = TypeVar("_T", bound=ModuleIR)
 
 Kind = Literal["word", "flag", "symbol", "expression", "expressions", "numbers"]
-"""What the value of an option is, and the type of its field (None where the option is not given):
+"""The reader of an option's value, and the type of its field (None where the option is not given):
 
 word        `str`, one of the choices if there are any
 flag        `bool`, spelled `true` or `false`
@@ -29,7 +29,7 @@ numbers     `dict[str, int]`: not one option but all `NAME=INTEGER` that no othe
 
 
 class Option(metaclass=Record):
-    """What is known of one option: its name, its meaning, and how its value is spelled."""
+    """One option: its name, its meaning, and the spelling of its value."""
 
     name: str
     help: str
@@ -53,7 +53,7 @@ def option(help: str, kind: Kind = "word", choices: Sequence[str] = (), name: st
 
 
 class Pass:
-    """What a user can name in a pipeline: a derivation from one level to the next, or a transformation that keeps the level.
+    """A unit that a user can name in a pipeline: a derivation from one level to the next, or a transformation that keeps the level.
 
     The fields of a subclass that are made by `option` are its options, and its docstring is what users read of it. It is a subclass of
     `DerivationPass` or of `TransformationPass`.
@@ -92,11 +92,11 @@ class Pass:
         raise NotImplementedError
 
     def warnings(self, module: Operation, context: PassContext) -> list[Diagnostic]:
-        """What a user should know of a module that `run` accepts: what has no effect, and what is rarely meant. In a fixed order."""
+        """Warnings about a module that `run` accepts: what has no effect, and what is rarely meant. Their order is fixed."""
         return []
 
     def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        """What is wrong with `target` as a derivation of `source`. If there is an error, the pass publishes nothing."""
+        """The faults of `target` as a derivation of `source`. If one is an error, the pass publishes nothing."""
         return []
 
 

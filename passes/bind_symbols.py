@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from bpir.dialects.bind import Strategy, as_expr
 from bpir.dialects.bp import Bind, Symbols, bindings_attribute, symbol_table
 from bpir.ir.diagnostic import Span, fail, note, suggestion
-from bpir.ir.expression import ONE, constant
+from bpir.ir.expressions.expression import ONE, constant
 from bpir.ir.operation import Operation, top_level
-from bpir.ir.relations import Facts, Relation
+from bpir.ir.relations.facts import Facts, Relation
 from bpir.passes.base import TransformationPass, option
 from bpir.passes.context import PassContext
-from bpir.passes.distribution import new_module
+from bpir.passes.distribution.distribution import new_module
 from bpir.passes.rewriting import rewrite_module
-from bpir.verifiers.levels import level_of
+from bpir.verifiers.structure.levels import level_of
 
 
 class BindSymbolsPass(TransformationPass):

@@ -42,7 +42,7 @@ class Chain(Generic[_S, _T], metaclass=Record):
         return Chain((*self.passes, following), self.target)
 
     def run(self, ir: _S) -> _T:
-        """What the passes make of the module; each result is verified as `bp-opt` does.
+        """The results of the passes on the module; each is verified as `bp-opt` does.
 
         Raises:
             DiagnosticError: the module is malformed, or a pass, the structure of its result or its gate failed.

@@ -1,4 +1,4 @@
-"""What a pass is given besides its module: the bindings that it may read, its options with their places, and who looks on."""
+"""The inputs of a pass besides its module: the bindings that it may read, its options with their places, and its observers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bpir.dialects.bind import DEPLOYMENT, STRATEGY, TARGET, WORKLOAD, Field, fi
 from bpir.dialects.levels import ModuleIR
 from bpir.ir.attributes import Attribute, StringAttr, dictionary
 from bpir.ir.diagnostic import Diagnostic, Span, fail, note, suggestion
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.records import Record
 from bpir.passes.base import Pass
 from bpir.passes.inputs import Binding
-from bpir.verifiers.levels import place_of
+from bpir.verifiers.structure.levels import place_of
 
 if TYPE_CHECKING:
     from bpir.passes.observers import Observer
@@ -29,7 +29,7 @@ _EXAMPLES = {
 
 
 class PassContext(metaclass=Record):
-    """What a pass reads besides its module.
+    """The inputs of a pass besides its module.
 
     A pass may read the bindings that it names (`Pass.reads`) and no other. A missing one is a diagnostic, never a default taken from
     elsewhere; an option of the pass overrides the field of its name, and suffices alone.
@@ -50,7 +50,7 @@ class PassContext(metaclass=Record):
         return self.current.spans
 
     def place(self, *options: str) -> Span | None:
-        """Where the first of the options that was given is written; None if none was."""
+        """The place of the first given option; None if none was given."""
         return next((self.options[name] for name in options if name in self.options), None)
 
     def warn(self, diagnostic: Diagnostic) -> None:

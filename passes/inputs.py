@@ -9,7 +9,7 @@ from bpir.dialects.bind import as_expr
 from bpir.ir.attributes import Attribute, SymbolRefAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.dialect import is_input
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.records import Record
 

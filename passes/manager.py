@@ -13,8 +13,8 @@ from bpir.passes.blame import option_places
 from bpir.passes.context import PassContext
 from bpir.passes.locations import inherit_locations
 from bpir.passes.observers import Observer, watched
-from bpir.verifiers.exhaustion import placed
-from bpir.verifiers.levels import level_of, place_of
+from bpir.verifiers.structure.exhaustion import placed
+from bpir.verifiers.structure.levels import level_of, place_of
 
 
 class PassManager:
@@ -80,7 +80,7 @@ class PassManager:
         return result
 
     def _verify(self, module: Operation, *explanation: Diagnostic) -> None:
-        from bpir.verifiers.module import verify
+        from bpir.verifiers.structure.module import verify
 
         with watched(self.observers, "Verify structure"), placed(module, *explanation):
             found = verify(module)

@@ -1,4 +1,4 @@
-"""Who looks on while passes run: nobody of them changes anything.
+"""Observers of passes: they see each step, and change nothing.
 
 `--print-ir-*` and `--timing` are observers; a user's own is a subclass of `Observer`, given to the `PassManager`.
 """

@@ -4,7 +4,7 @@
     passes   = pass ("," pass)*
     pass     = NAME [ "{" (NAME ["=" value])* "}" ]       options are separated by blanks or commas
 
-A value is a quoted string, or runs to the next blank, comma or brace that stands in no parentheses.
+A value is a quoted string, or runs to the next blank, comma or brace that is in no parentheses.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class _Scanner:
         return _Word(text[start:index], Span(self.source, start, index))
 
     def balanced_end(self, start: int) -> int | None:
-        """Where the value that begins at `start` ends; None if its parentheses do not match."""
+        """The end of the value that begins at `start`; None if its parentheses do not match."""
         expected: list[str] = []
         for index, character in enumerate(self.source.text[start:], start):
             if not expected and character in ", \t\r\n)]}":
@@ -232,7 +232,7 @@ def _expects(option: Option, what: str, text: _Word, hint: str = "") -> Diagnost
 
 
 def _parts(text: _Word) -> Iterable[_Word]:
-    """What stands between the commas of a list in brackets."""
+    """What is between the commas of a list in brackets."""
     begin = text.span.start + 1
     for part in text.value[1:-1].split(","):
         yield _Word(part, Span(text.span.source, begin, begin + len(part)))
@@ -249,7 +249,7 @@ def _expression(text: _Word) -> Any:
 
 
 def _moved(diagnostic: Diagnostic, within: Span) -> Diagnostic:
-    """The diagnostic about a text of its own, placed where that text stands on the command line."""
+    """The diagnostic about a text of its own, placed where that text is on the command line."""
     if diagnostic.span is None:
         return error(diagnostic.message, within, *diagnostic.notes)
     message = diagnostic.message.replace("the end of the file", "the end of the value")

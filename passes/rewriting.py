@@ -6,7 +6,7 @@ from bpir.dialects.bp import Rewriting, rewrite_attribute
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.dialect import is_input
 from bpir.ir.operation import Operation, Value, clone, top_level
-from bpir.passes.distribution import new_module
+from bpir.passes.distribution.distribution import new_module
 
 
 def rewrite_module(module: Operation, rewrite: Rewriting) -> Operation:
@@ -22,7 +22,7 @@ def rewrite_module(module: Operation, rewrite: Rewriting) -> Operation:
             _rewrite_tree(copy, rewrite, memo)
             operations.append(copy)
     for operation in operations:
-        for inner in operation.walk():  # uses that stand before the definition
+        for inner in operation.walk():  # uses that are before the definition
             inner.operands = [values.get(operand, operand) for operand in inner.operands]
     return new_module(module, operations)
 

@@ -1,4 +1,4 @@
-"""Where the time goes: named sections of a run, reported as MLIR does."""
+"""The time of each named section of a run, reported as MLIR does."""
 
 from __future__ import annotations
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType, Work
-from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist import collective_tasks
 from bpir.dialects.replicas import F32, OPTIMIZER_STATES, WEIGHTS
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.operation import Value
-from bpir.passes.training_graph import Layer
+from bpir.passes.training.graph import Layer
 
 if TYPE_CHECKING:
-    from bpir.passes.training_tasks import Tasks
+    from bpir.passes.training.tasks import Tasks
 
 
 class Replicas:
@@ -39,7 +39,7 @@ class Replicas:
         shares = over if self.choices.zero >= OPTIMIZER_STATES else ()
         operands = self.tasks.weight_gradients[layer]
         results = [Value(self.gradient_type(type).share(*shares)) for type in layer.weight_types]
-        kind: type[dist.Collective] = dist.ReduceScatter if shares else dist.AllReduce
+        kind: type[collective_tasks.Collective] = collective_tasks.ReduceScatter if shares else collective_tasks.AllReduce
         work = self.tasks.convention.replica_reduction(layer.view)
         self._collective(layer, "gradients", kind, operands, results, work, {"reduction": StringAttr("sum")})
         self.tasks.weight_gradients[layer] = results
@@ -55,13 +55,13 @@ class Replicas:
         if layer in self.shares:
             results = [Value(type) for type in layer.weight_types]
             work = self.tasks.convention.weight_gather(layer.view)
-            self._collective(layer, "weights", dist.AllGather, self.shares[layer], results, work, {})
+            self._collective(layer, "weights", collective_tasks.AllGather, self.shares[layer], results, work, {})
 
     def _collective(
         self,
         layer: Layer,
         what: str,
-        kind: type[dist.Collective],
+        kind: type[collective_tasks.Collective],
         operands: list[Value],
         results: list[Value],
         work: Work,
@@ -71,6 +71,6 @@ class Replicas:
         name = self.tasks.graph.free(f"{layer.name}.{what}", layer.operation)
         properties = {**said, **self.tasks.names(layer, phase, work), "task": StringAttr(f"{name}.{phase}")}
         properties["axes"] = ArrayAttr((ArrayAttr(tuple(map(StringAttr, layer.copied_over))),))
-        if kind is not dist.AllReduce:
+        if kind is not collective_tasks.AllReduce:
             properties["elements"] = UnitAttr()
         self.tasks.out.append(kind.build(operands, results, properties, span=layer.operation.span))

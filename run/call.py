@@ -27,7 +27,7 @@ STORED = {
 
 @attrs.define(eq=False)
 class Meter:
-    """What one task touched on one rank.
+    """The bytes that one task touched on one rank.
 
     Attributes:
         read: the bytes of each distinct value that was read.
@@ -86,13 +86,13 @@ class Operand:
 
     @property
     def last(self) -> tuple[int, int]:
-        """Where the array begins in the last dimension, and how large that is on all ranks together."""
+        """The start of the array in the last dimension, and the size of that dimension on all ranks together."""
         return self.first, self.size or self.array.shape[-1]
 
 
 @attrs.define(eq=False)
 class Call:
-    """What an operation's semantics may ask.
+    """The view of one execution that an operation's semantics may ask.
 
     Attributes:
         operands: the operands of the task; in a gradient dY, then what the gradient reads.

@@ -14,12 +14,12 @@ from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model import structure as model
-from bpir.dialects.model.base import ModelOperation
 from bpir.dialects.model.embedding import Embedding
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.network import networks
 from bpir.dialects.replicas import REPLICAS, zero_stage
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, fail
-from bpir.ir.expression import ONE, ZERO, Expr, constant
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant
 from bpir.ir.operation import Operation, Value
 from bpir.run.call import Array
 from bpir.run.lineage import Lineage
@@ -44,13 +44,13 @@ from bpir.run.stages import mesh_of_stage
 _N = TypeVar("_N", model.Block, dist.Mesh, Strategy, Workload)
 
 DEVIATION = 1e-7
-"""What the model's gradients may be off the complex step."""
+"""The allowed difference between the model's gradients and the complex step."""
 INFERENCE = ("prefill", "decode")
 
 
 @attrs.define
 class Outcome:
-    """What the run of one block found.
+    """The outcome of the run of one block.
 
     Attributes:
         phases: the name of each part of the run with its largest relative difference.
@@ -150,7 +150,7 @@ class BlockCheck:
         return outcome
 
     def _memory(self, run: BlockRun, inputs: int) -> None:
-        """What is alive between tasks, once all values are right."""
+        """The values that are alive between tasks, once all values are right."""
         arrays = run.ranks.arrays
         stage = zero_stage(self.strategy)
         self.outcome.against += LayerBytes(self.block, arrays, run.meters, self.numbers, stage, run.tasks.updates, self.fused).wrong()
@@ -272,7 +272,7 @@ class BlockCheck:
 
 
 def _named(known: Sequence[_N], kind: str, name: str, reader: dist.Block) -> _N:
-    """What a block names.
+    """The names of a block.
 
     Raises:
         DiagnosticError: the module has nothing of the name.

@@ -64,7 +64,7 @@ def is_activation(task: dist.Task) -> bool:
 
 
 def weight_count(step: Step) -> int:
-    """How many weights a step has."""
+    """The number of weights of a step."""
     return len(SEMANTICS[step.kind].weight_dims((0, 0, 0), (0, 0, 0), step.says))
 
 

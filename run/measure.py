@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from bpir.dialects.dist import tasks as dist
 from bpir.ir.diagnostic import Diagnostic, error
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.run.call import Meter
 from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
@@ -34,7 +34,7 @@ def wrong_work(meters: Mapping[dist.Task, Sequence[Meter]], numbers: Numbers, fu
 
 
 def _components(task: dist.Task, ranks: Sequence[Meter], silent: bool, bytes_too: bool) -> list[tuple[str, Expr, str, list[Fraction]]]:
-    """What is stated and what was measured: a name, the statement, a verb, the number of each rank."""
+    """A statement and its measurement: a name, the statement, a verb, the number of each rank."""
     products = [Fraction(meter.matmul) for meter in ranks]
     found = [("matmul", task.matmul, "does", products)]
     if not bytes_too:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST = 64
 """Runs of blocks that are tried: each is compared task by task."""
 CLOSE = 1e-9
-"""What a network may return beside the model's: both run the same operations of the model."""
+"""The amount by which a network may differ from the model's: both run the same operations of the model."""
 
 
 @attrs.frozen(eq=False)

@@ -10,7 +10,7 @@ import attrs
 from bpir.dialects.bp import TensorType
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Value
 from bpir.run.ranks.mesh import Layout
 

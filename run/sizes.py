@@ -10,9 +10,9 @@ import attrs
 from bpir.dialects.bp import SymbolTable, TensorType, expressions_in, symbol_table
 from bpir.dialects.dist.tasks import Mesh
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 from bpir.run.numbers import Numbers
 
 LARGEST_CHOSEN = 64

@@ -93,7 +93,7 @@ class Objectives:
 def undominated(keys: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Of different keys in ascending order those that no other one is at most as large as everywhere."""
     kept: list[tuple[int, ...]] = []
-    for key in keys:  # one that dominates it stands before it
+    for key in keys:  # one that dominates it is before it
         if not any(all(a <= b for a, b in zip(other, key, strict=True)) for other in reversed(kept)):
             kept.append(key)
     return kept

@@ -10,7 +10,7 @@ import attrs
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, error, note
 from bpir.ir.effort import BASE, allow
-from bpir.ir.expression import constant
+from bpir.ir.expressions.expression import constant
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.sweep.best import Row

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, Source, Span, fail, suggestion
-from bpir.ir.expression import Expr
-from bpir.ir.expression_atoms import symbol_atom
-from bpir.ir.expression_core import atom_expression
+from bpir.ir.expressions.atoms import symbol_atom
+from bpir.ir.expressions.expression import Expr
+from bpir.ir.expressions.normal_form import atom_expression
 from bpir.ir.records import evolved
 from bpir.passes.pipeline import command_line
 from bpir.sweep.evaluation import Values
@@ -43,7 +43,7 @@ class Condition:
         return tuple(dict.fromkeys((*self.left.symbols, *self.right.symbols)))
 
     def span(self, name: str) -> Span:
-        """Where a name stands first."""
+        """Where a name is first."""
         start = next((m.start() for m in _NAME.finditer(self.source.text, self._start) if m[0] == name), self._start)
         return Span(self.source, start, start + len(name))
 

@@ -13,9 +13,10 @@ from math import prod
 
 import numpy as np
 
-from bpir.ir.expression_atoms import Atom, monomial
-from bpir.ir.expression_core import Coefficient, Expr, Terms, intern
-from bpir.ir.expression_error import ExpressionError
+from bpir.ir.expressions.atoms import Atom, monomial
+from bpir.ir.expressions.error import ExpressionError
+from bpir.ir.expressions.normal_form import Expr, intern
+from bpir.ir.expressions.terms import Coefficient, Terms
 from bpir.sweep.ratio import NOUGHT, UNIT, Ratio
 from bpir.sweep.whole import Whole, scalar, whole
 

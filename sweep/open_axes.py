@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import symbol
+from bpir.ir.expressions.expression import symbol
 from bpir.sweep.conditions import Condition
 from bpir.sweep.grid import MOST_VALUES, Axis, divisors
 

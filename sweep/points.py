@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, ZERO, Expr, ExpressionError
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, ExpressionError
 from bpir.parser import parse_expression
 from bpir.sweep.conditions import Condition, column_symbol, decided
 from bpir.sweep.evaluation import Evaluator, Values

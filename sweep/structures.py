@@ -17,8 +17,8 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.effort import BASE, allow, limited
-from bpir.ir.expression import ONE, Expr, constant, symbol, total
-from bpir.ir.expression_bounds import nonnegative, positive
+from bpir.ir.expressions.bounds import nonnegative, positive
+from bpir.ir.expressions.expression import ONE, Expr, constant, symbol, total
 from bpir.ir.operation import Operation
 from bpir.sweep.subject import Subject, Swept
 
@@ -174,8 +174,8 @@ def columns_of(plan: Operation, values: Mapping[str, Expr]) -> tuple[dict[str, E
         The columns, and the memory of each device of a pipeline that may be the fullest: where there are several, which one it is depends
         on the point.
     """
-    from bpir.tools.collect import collect
-    from bpir.tools.report_json import document
+    from bpir.tools.reports.collect import collect
+    from bpir.tools.reports.report_json import document
 
     report = collect(plan).bound(values)
     said = document(report)

@@ -17,16 +17,16 @@ from bpir.dialects.levels import ModelIR
 from bpir.dialects.network import networks
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.diagnostic import Source, fail, suggestion
-from bpir.ir.expression import symbol
+from bpir.ir.expressions.expression import symbol
 from bpir.ir.operation import Operation, clone, top_level
-from bpir.ir.relation import Relation
+from bpir.ir.relations.relation import Relation
 from bpir.passes import load_pass
 from bpir.passes.base import Option, options
-from bpir.passes.networks import blocks_to_derive
-from bpir.passes.phases import context_axis, token_axes
-from bpir.passes.placement import lone_symbol, shared_axes, shared_heads, tables
+from bpir.passes.distribution.networks import blocks_to_derive
+from bpir.passes.distribution.placement import lone_symbol, shared_axes, shared_heads, tables
+from bpir.passes.inference.phases import context_axis, token_axes
 from bpir.sweep.grid import Axis
-from bpir.verifiers.levels import level_of, place_of
+from bpir.verifiers.structure.levels import level_of, place_of
 
 DEGREES = ("tensor", "data", "expert")
 """Options that divide work among ranks: one rank has other tasks than several."""

@@ -79,7 +79,7 @@ def _attribute(message: bytes) -> tuple[str, Any]:
     fields = dict(_fields(message))
     name = fields.pop(1).decode()
     ((field, value),) = fields.items()
-    assert TYPES.get(name, 29) == field, f"'{name}' stands in field {field}"
+    assert TYPES.get(name, 29) == field, f"'{name}' is in field {field}"
     return name, VALUES[field](value)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from bpir.dialects.concrete.extension import Violation
 from bpir.ir.diagnostic import Diagnostic
-from bpir.ir.expression import ExpressionError
+from bpir.ir.expressions.expression import ExpressionError
 from bpir.parser.lexer import RawError
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +27,7 @@ _HOLE = "\0"
 
 @attrs.frozen(order=True)
 class Site:
-    """A call that raises a diagnostic: `verifiers/plan.py`, its lines, and what it says."""
+    """A call that raises a diagnostic: `verifiers/structure/plan.py`, its lines, and what it says."""
 
     file: str
     first: int

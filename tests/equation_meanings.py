@@ -10,23 +10,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import raw
+from formula_proof import Meaning
 from raw import expr_of, number_of, symbol_of, text_of
 from support import example_text, read, replaced, run
 from support_training import Step
 from support_training import block as training
 
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product
-from bpir.dialects.dist import one_rank
-from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist import collective_tasks, one_rank
 from bpir.dialects.dist.parts import mesh_entries
-from bpir.dialects.model.base import Elementwise, ModelOperation, feature_dims, part_of, settings_of, token_dims
-from bpir.dialects.model.conventions import Choices, LayerView, Standard
+from bpir.dialects.model.rules.conventions import Choices, LayerView, Standard
+from bpir.dialects.model.rules.operation import Elementwise, ModelOperation, part_of, settings_of
+from bpir.dialects.model.rules.sizes import feature_dims, token_dims
 from bpir.dialects.plan import resources_of_work
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
 from bpir.ir.operation import Operation, top_level
-from bpir.tools.formula_proof import Meaning
-from bpir.verifiers.properties import counts_of
+from bpir.verifiers.structure.properties import counts_of
 
 Meanings = Mapping[str, Sequence[Meaning]]
 
@@ -39,7 +39,7 @@ COMPONENTS = ("ops", "read", "write", "msg")
 
 
 def meaning(*labels: str) -> Callable[[Callable[[], Meanings | list[Meaning]]], Callable[[], Meanings]]:
-    """Registers what the names of some equations stand for; a plain list holds whatever words stand behind a formula."""
+    """Registers what the names of some equations stand for; a plain list holds whatever words are behind a formula."""
 
     def register(function: Callable[[], Meanings | list[Meaning]]) -> Callable[[], Meanings]:
         def found() -> Meanings:
@@ -117,7 +117,9 @@ def work(task: Operation) -> Work:
 
 
 def collectives(component: str) -> Callable[[Operation, Operation], Iterable[Expr]]:
-    return lambda module, plan: [getattr(work(o), component) for o in body(module) if isinstance(o.declaration, dist.Collective)]
+    return lambda module, plan: [
+        getattr(work(o), component) for o in body(module) if isinstance(o.declaration, collective_tasks.Collective)
+    ]
 
 
 def buffers(role: str) -> Callable[[Operation, Operation], Iterable[Expr]]:
@@ -248,7 +250,7 @@ PRODUCTS = ("attention.query_key", "attention.probability_value")
 
 
 def _moved(step: Step) -> list[Work]:
-    return [work(o) for o in tasks(step, "forward", BACKWARD) if isinstance(o.declaration, dist.Collective)]
+    return [work(o) for o in tasks(step, "forward", BACKWARD) if isinstance(o.declaration, collective_tasks.Collective)]
 
 
 for _label, _name, _values in (

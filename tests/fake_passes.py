@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, clone
 from bpir.passes.base import TransformationPass, option
 from bpir.passes.context import PassContext

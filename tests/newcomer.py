@@ -46,7 +46,8 @@ for tool, *arguments in json.load(sys.stdin):
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         if tool == "page":
-            from bpir.tools.site import reference_pages
+            sys.path.insert(0, "docs")
+            from site_pages import reference_pages
             print(reference_pages()[arguments[0]])
             status = 0
         else:

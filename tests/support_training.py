@@ -14,10 +14,10 @@ from support import example_text, read, replaced, report, run
 
 from bpir.dialects.bp import symbol_table
 from bpir.ir.diagnostic import DiagnosticError
-from bpir.ir.expression import Expr, total
+from bpir.ir.expressions.expression import Expr, total
+from bpir.ir.expressions.sympy_bridge import from_sympy, to_sympy
 from bpir.ir.operation import Operation
-from bpir.ir.sympy_bridge import from_sympy, to_sympy
-from bpir.tools.report import Report, TaskRow
+from bpir.tools.reports.report import Report, TaskRow
 
 BACKWARD = ("activation_gradient", "weight_gradient")
 REPEATED = ("recompute", "recommunication")

@@ -45,7 +45,7 @@ def check_numbers(values: dict[str, int], module: Operation) -> None:
         return
     from bpir.ir.diagnostic import Span
     from bpir.passes.pipeline import command_line
-    from bpir.tools import numbers
+    from bpir.tools.reports import numbers
 
     def place(name: str) -> Span | None:
         if name not in values:

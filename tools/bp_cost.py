@@ -87,7 +87,7 @@ TOOL = Tool(
     "Estimates the seconds of a plan on a described machine, and says on what evidence.",
     OPTIONS,
     body,
-    """Seconds are estimates, floating-point numbers, and stand in no module: everything else that these
+    """Seconds are estimates, floating-point numbers, and are in no module: everything else that these
 tools say is exact.""",
 )
 

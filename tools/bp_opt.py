@@ -96,7 +96,7 @@ def _answer(arguments: Arguments) -> str:
 
 
 class _Run:
-    """What holds for all parts of an input: the options, and whether a part has failed."""
+    """The state that all parts of an input share: the options, and whether a part has failed."""
 
     def __init__(self, arguments: Arguments) -> None:
         from bpir.passes.timing import Timing

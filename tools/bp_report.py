@@ -8,9 +8,9 @@ from bpir.tools.options import OUTPUT, Arguments, Option, UsageError
 
 TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
-    from bpir.ir.expression import Expr
+    from bpir.ir.expressions.expression import Expr
     from bpir.ir.operation import Operation
-    from bpir.tools.report import Report
+    from bpir.tools.reports.report import Report
 
 PICTURES = ("dot", "svg", "mermaid")
 
@@ -41,7 +41,7 @@ def body(arguments: Arguments) -> int:
         write_output(_comparison(arguments, values, color), arguments.value("o"))
         return 0
     module = read_module(only_file(arguments, most=2), color)
-    from bpir.verifiers.exhaustion import placed
+    from bpir.verifiers.structure.exhaustion import placed
 
     with placed(module):
         write_output(_report(arguments, module, values, color), arguments.value("o"))
@@ -50,15 +50,15 @@ def body(arguments: Arguments) -> int:
 
 def _report(arguments: Arguments, module: Operation, values: dict[str, int], color: bool) -> str:
     """The report in the format asked for."""
-    from bpir.ir.expression import constant
+    from bpir.ir.expressions.expression import constant
 
     numbers = {name: constant(value) for name, value in values.items()}
     form = arguments.value("format") or "table"
     if form in PICTURES:
         check_numbers(values, module)
         return _picture(form, module, numbers)
-    from bpir.tools.collect import collect
-    from bpir.tools.numbers import unused
+    from bpir.tools.reports.collect import collect
+    from bpir.tools.reports.numbers import unused
 
     other = arguments.value("one-rank")
     found = collect(module, read_module(other, color) if other else None)
@@ -91,11 +91,11 @@ def _comparison(arguments: Arguments, values: dict[str, int], color: bool) -> st
     if files == ["-", "-"]:
         raise UsageError("standard input can be one of two files")
     modules = [read_module(file, color) for file in files]
-    from bpir.ir.expression import constant
-    from bpir.tools.collect import collect
-    from bpir.tools.compare import compared, difference_tables, render_difference_json
-    from bpir.tools.numbers import unused
-    from bpir.tools.report_text import render_csv, render_markdown, render_table
+    from bpir.ir.expressions.expression import constant
+    from bpir.tools.reports.collect import collect
+    from bpir.tools.reports.compare import compared, difference_tables, render_difference_json
+    from bpir.tools.reports.numbers import unused
+    from bpir.tools.reports.report_text import render_csv, render_markdown, render_table
 
     found = [collect(module) for module in modules]
     for module in modules:
@@ -116,10 +116,10 @@ def _comparison(arguments: Arguments, values: dict[str, int], color: bool) -> st
 def rendered(found: Report, form: str, by: str) -> str:
     """The text of a report: `table`, `json`, `csv` or `markdown`."""
     if form == "json":
-        from bpir.tools.report_json import render_json
+        from bpir.tools.reports.report_json import render_json
 
         return render_json(found, by)
-    from bpir.tools.report_text import numbers_table, render_csv, render_markdown, render_table, tables
+    from bpir.tools.reports.report_text import numbers_table, render_csv, render_markdown, render_table, tables
 
     if form == "csv":
         return render_csv([*tables(found, by), *numbers_table(found)])

@@ -60,9 +60,9 @@ def body(arguments: Arguments) -> int:
 
 
 def speaks_against(check: Verifier, derived: Operation) -> list[Diagnostic]:
-    """What speaks against the derivation; or where the proof was too much work."""
+    """The diagnostics against the derivation, or the place where the proof was too much work."""
     from bpir.ir.diagnostic import DiagnosticError
-    from bpir.verifiers.exhaustion import placed
+    from bpir.verifiers.structure.exhaustion import placed
 
     try:
         with placed(derived):
@@ -74,7 +74,7 @@ def speaks_against(check: Verifier, derived: Operation) -> list[Diagnostic]:
 
 
 def _run(source: Operation, derived: Operation, numbers: dict[str, int]) -> tuple[str, list[Diagnostic]]:
-    """What `bp-run` prints of a proved derivation, and what speaks against it."""
+    """The text that `bp-run` prints of a proved derivation, and its diagnostics."""
     from bpir.tools.bp_run import outcomes_of
     from bpir.tools.run_text import as_text
 

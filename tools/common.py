@@ -1,4 +1,4 @@
-"""What all tools share: reading, writing, and the one place where failures become messages.
+"""Shared by all tools: reading, writing, and the one place where failures become messages.
 
 A tool exits 0 on success, 1 on a diagnostic, 2 on wrong usage, and never with a traceback.
 """
@@ -73,9 +73,9 @@ class Tool:
 
 
 def explain_exception(failure: BaseException) -> list[Diagnostic]:
-    """What a user should read about any exception; nothing for a reader that closed the pipe."""
+    """The text that a user should read about any exception; nothing for a reader that closed the pipe."""
     from bpir.ir.diagnostic import DiagnosticError, error, note
-    from bpir.ir.expression import ExpressionError
+    from bpir.ir.expressions.expression import ExpressionError
 
     if isinstance(failure, DiagnosticError):
         return list(failure.diagnostics)
@@ -196,8 +196,8 @@ def sound_module(source: Source, warnings: list[Diagnostic], allow_unregistered:
     """
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.parser import parse_module
-    from bpir.verifiers.exhaustion import placed
-    from bpir.verifiers.module import verify
+    from bpir.verifiers.structure.exhaustion import placed
+    from bpir.verifiers.structure.module import verify
 
     module = parse_module(source, allow_unregistered=allow_unregistered)
     with placed(module):

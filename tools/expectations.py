@@ -35,7 +35,7 @@ class _Expectation:
 
 
 def verify_diagnostics(source: Source, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """What differs between the diagnostics of the source and its annotations; nothing if they agree.
+    """The differences between the diagnostics of the source and its annotations; none if they agree.
 
     Every diagnostic needs an annotation of its own, and every annotation a diagnostic. Notes without a place explain
     the run, not the input, and need none.

@@ -10,13 +10,13 @@ from bpir.dialects.bind import STRATEGY
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.passes.base import options
-from bpir.tools import documentation, reference
-from bpir.tools.documentation import readable
 from bpir.tools.listing import levels
+from bpir.tools.pages import documentation, reference
+from bpir.tools.pages.documentation import readable
 
 
 def explain(name: str) -> str:
-    """What there is to say of a pass (`plan-inference`), an operation (`model.linear`), an equation (`plan-inference.E5`) or a rule
+    """The explanation of a pass (`plan-inference`), an operation (`model.linear`), an equation (`plan-inference.E5`) or a rule
     (`plan-inference.R9`).
 
     Raises:

@@ -20,7 +20,7 @@ from bpir.ir.diagnostic import DiagnosticError, Source, fail
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_with_places
 from bpir.parser import parse_module
-from bpir.verifiers import module as structure
+from bpir.verifiers.structure import module as structure
 
 _TOKEN = re.compile(r'//[^\n\r]*|@?"(?:[^"\\\n]|\\.)*"|[\w.$%@#!^]+|[^\s\x00]')
 _CLOSING = ("}", "})", "]", ")")

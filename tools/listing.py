@@ -11,7 +11,7 @@ from bpir.passes.base import Pass, options
 
 def list_passes() -> str:
     """One line a pass: its name, its levels, its options, the first line of its documentation."""
-    from bpir.tools.documentation import pass_names
+    from bpir.tools.pages.documentation import pass_names
 
     rows = [(name, passes.load_pass(name)) for name in pass_names()]
     name_width = max(len(name) for name, _ in rows)
@@ -42,7 +42,7 @@ def show_dialects() -> str:
 
 def list_operations() -> str:
     """One line an operation of ours: its name, and the first sentence of its documentation."""
-    from bpir.tools.documentation import operations
+    from bpir.tools.pages.documentation import operations
 
     found = operations()
     width = max(map(len, found))
@@ -50,7 +50,7 @@ def list_operations() -> str:
 
 
 def _first_line(summary: str) -> str:
-    from bpir.tools.documentation import readable
+    from bpir.tools.pages.documentation import readable
 
     return readable(" ".join(summary.split("\n\n", 1)[0].split()))
 

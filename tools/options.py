@@ -48,7 +48,7 @@ SPLIT_INPUT_FILE = Option("split-input-file", help="process the parts between '/
 
 
 class Arguments:
-    """What was given, in order: `(name, value)` of the options, and the other arguments."""
+    """The arguments in order: `(name, value)` of the options, and the others."""
 
     def __init__(self) -> None:
         self.given: list[tuple[str, str]] = []

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from bpir.dialects.bp import Assume, Bind, Symbols
 from bpir.ir.diagnostic import Diagnostic, Source, Span
 from bpir.ir.dialect import level_of_operation
-from bpir.ir.expression import ONE, ExpressionError
-from bpir.ir.expression_bounds import integral
+from bpir.ir.expressions.bounds import integral
+from bpir.ir.expressions.expression import ONE, ExpressionError
 from bpir.ir.operation import Operation, top_level
-from bpir.ir.relations import Facts, Relation
-from bpir.tools import documentation
+from bpir.ir.relations.facts import Facts, Relation
+from bpir.tools.pages import documentation
 from bpir.verifiers.boundary import Verifier
 from bpir.verifiers.claims import Claim, Fact, Proof, Proofs, Statement
-from bpir.verifiers.levels import level_of
+from bpir.verifiers.structure.levels import level_of
 
 WIDTH = 100
 METHODS = {
@@ -27,7 +27,7 @@ METHODS = {
     "signs": "signs of the coefficients",
     "divisors": "divisibility",
 }
-"""What a verdict's methods are called in an explanation."""
+"""The names of a verdict's methods in an explanation."""
 
 
 def explanation(source: Operation, target: Operation, verifier: Verifier, claims: list[Claim]) -> str:
@@ -196,7 +196,7 @@ _BOUND = {"=": "", ">=": "at least ", ">": "more than "}
 
 
 def _contents(module: Operation) -> str:
-    """How many operations of each kind the rules range over: `dist.block, 7 dist.compute`."""
+    """The number of operations of each kind that the rules range over: `dist.block, 7 dist.compute`."""
     count = Counter(o.name for o in module.walk() if level_of_operation(o.name))
     return ", ".join(f"{number} {name}" if number > 1 else name for name, number in count.items())
 
@@ -221,14 +221,14 @@ def _message(diagnostic: Diagnostic, label: str) -> str:
 
 
 def _subject(claim: Claim) -> str:
-    """What the claim is of; with the operation's name, where the words do not have it."""
+    """The subject of the claim; with the operation's name, if the words do not have it."""
     properties = claim.operation.properties if claim.operation is not None else {}
     name = next((properties[field].text.strip('"@') for field in ("task", "sym_name", "layer") if field in properties), "")
     return claim.what if name in claim.what else f"{claim.what}, at '{name}'"
 
 
 def _at_sight(statement: Statement) -> str:
-    """How a statement is true whatever is assumed, so that it can be folded; empty if it is not true at sight."""
+    """Why a statement is true without any assumption, so that it can be folded; empty if it is not true at sight."""
     if statement.left is statement.right and statement.sign in ("=", ">="):
         return "the same normal form"
     if statement.sign == "|" and statement.left is ONE and integral(statement.right):

@@ -1,4 +1,4 @@
-"""What bp-run prints: a few lines for a reader, or JSON."""
+"""The output of bp-run: a few lines for a reader, or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--split-input-file` and `--verify-diagnostics` do, in every tool that has them: an input in sections, and what is found in each."""
+"""`--split-input-file` and `--verify-diagnostics`, for every tool that has them: an input in sections, and what is found in each."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def defines_run(cls: type[Pass]) -> type:
 
 
 def place(cls: type) -> str:
-    """The file of a class in the project, and its lines: `passes/plan_inference.py:24-92`."""
+    """The file of a class in the project, and its lines: `passes/inference/plan_inference.py:24-92`."""
     lines, first = inspect.getsourcelines(cls)
     return f"{cls.__module__.removeprefix('bpir.').replace('.', '/')}.py:{first}-{first + len(lines) - 1}"
 

@@ -15,14 +15,14 @@ def split(source: Source) -> Iterator[Source]:
     The marker is any `// -----` that something follows, wherever it stands. An empty file has no part.
 
     Raises:
-        DiagnosticError: nothing at all stands before a marker, which mlir-opt refuses too.
+        DiagnosticError: nothing at all is before a marker, which mlir-opt refuses too.
     """
     text = source.text
     begin = padding = 0
     while begin < len(text):
         end = text.find(MARKER, begin)
         if end == begin:
-            raise fail(f"nothing stands before the marker '{MARKER}'", Span(source, end, end + len(MARKER)))
+            raise fail(f"nothing is before the marker '{MARKER}'", Span(source, end, end + len(MARKER)))
         if end < 0 or end + len(MARKER) == len(text):
             end = len(text)
         # A part that begins within a line is indented to its column.

@@ -8,8 +8,8 @@ from bpir.dialects.levels import DistributedTaskIR
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.operation import Operation
 from bpir.verifiers.claims import Claim
-from bpir.verifiers.levels import level_of, place_of
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.structure.levels import level_of, place_of
 
 LEVELS = ("model", "dist", "plan", "concrete")
 """Every level, each derived from the one before."""
@@ -33,7 +33,7 @@ def verify(source: Operation, target: Operation) -> list[Diagnostic]:
 
 
 def verifier(source: Operation, target: Operation, claims: list[Claim] | None = None) -> Verifier:
-    """What verifies the boundary of two modules; it adds every claim that it makes to `claims`.
+    """The verifier of the boundary of two modules; it adds every claim that it makes to `claims`.
 
     Raises:
         DiagnosticError: no derivation leads from the level of the one to that of the other.
@@ -41,18 +41,18 @@ def verifier(source: Operation, target: Operation, claims: list[Claim] | None = 
     boundary = (level_of(source), level_of(target))
     if boundary == ("model", "dist"):
         if any(block.is_training or block.memory for block in DistributedTaskIR(target).blocks):
-            from bpir.verifiers.training import Training
+            from bpir.verifiers.training.boundary import Training
 
             return Training(source, target, claims)
-        from bpir.verifiers.distribution import Distribution
+        from bpir.verifiers.distribution.distribution import Distribution
 
         return Distribution(source, target, claims)
     if boundary == ("dist", "plan"):
-        from bpir.verifiers.planning import Planning
+        from bpir.verifiers.planning.boundary import Planning
 
         return Planning(source, target, claims)
     if boundary == ("plan", "concrete"):
-        from bpir.verifiers.binding import Binding
+        from bpir.verifiers.binding.boundary import Binding
 
         return Binding(source, target, claims)
     raise fail(_no_boundary(*boundary), place_of(target))

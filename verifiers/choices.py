@@ -10,10 +10,10 @@ from bpir.dialects.dist.tasks import Block
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.verifiers.claims import Statement
+from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.inputs import binding_key
-from bpir.verifiers.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.rules import Findings
 
 _B = TypeVar("_B", bound=Binding)
@@ -42,7 +42,7 @@ def verify_choice(
             if binding.symbol != reference:
                 continue
             if _kind(binding) not in ("", kind):
-                where = note("it stands here", binding.span)
+                where = note("it is here", binding.span)
                 findings.refuse(rule, block, f"the workload @{reference} is of the kind {_kind(binding)}, expected {kind}", where)
             elif not written or reference in written:
                 overridable[binding_key(binding)] = options[what]

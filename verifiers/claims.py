@@ -1,4 +1,4 @@
-"""What a verifier claims of two expressions: how it is proved, where it is false, and which relations its proof needs."""
+"""Claims of verifiers about two expressions: how each is proved, where it is false, and which relations its proof needs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.records import Interned, Record
-from bpir.ir.relations import Facts, Relation
-from bpir.ir.verdict import Verdict
+from bpir.ir.relations.facts import Facts, Relation
+from bpir.ir.relations.verdict import Verdict
 
 if TYPE_CHECKING:
-    from bpir.ir.relations_smallest import Witness
+    from bpir.ir.relations.smallest import Witness
 
 SIGNS = ("=", ">=", ">", "|")
 """Equal, at least, greater, divides: what a claim says of its left and its right side."""

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from bpir.dialects.bp import Assume, Bind, Symbols, symbol_table
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.operation import Operation, top_level
-from bpir.ir.relations import Facts, Relation
-from bpir.ir.verdict import Verdict
+from bpir.ir.relations.facts import Facts, Relation
+from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.rules import Findings
 
@@ -53,7 +53,7 @@ def _numbers(findings: Findings, rule: str, source: Operation, target: Operation
         if name not in theirs:
             findings.refuse(rule, place, f"that {name} = {number} is not in the source")
         elif theirs[name][0] != number:
-            where = note("it stands here in the source", theirs[name][1].span)
+            where = note("it is here in the source", theirs[name][1].span)
             findings.refuse(rule, place, f"that {name} = {number} differs from the source, where it is {theirs[name][0]}", where)
 
 

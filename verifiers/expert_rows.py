@@ -2,7 +2,7 @@
 
 It splits the factor of experts where an operation has it, and with that the rows of tokens, of which each lies where its expert does; of an
 operation that works on such rows element by element, their factor; of any other operation the batch. A tensor that has the factor is
-sharded there. Where a value is made under one layout and read under another, an all-to-all stands between.
+sharded there. Where a value is made under one layout and read under another, an all-to-all is between.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import ModelOperation, group_of, layer_of, settings_of
 from bpir.dialects.model.exchange import Exchange, exchange
-from bpir.dialects.model.factors import Tensor
-from bpir.ir.expression import Expr
+from bpir.dialects.model.rules.factors import Tensor
+from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of, settings_of
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
-from bpir.verifiers.typing_rule import symbol_name
+from bpir.verifiers.distribution.typing_rule import symbol_name
 
 BATCH = 0
 """The dimension that expert parallelism shares where there are no experts."""
@@ -108,7 +108,7 @@ def _place(tensor: Tensor, split: str) -> int:
 
 
 def experts_of(operation: Operation) -> Expr | None:
-    """How many experts an operation has; None if it has none."""
+    """The number of experts of an operation; None if it has none."""
     rule = operation.declaration
     if not isinstance(rule, ModelOperation) or not rule.expert_factor:
         return None
@@ -128,7 +128,7 @@ def axes_of_batches(blocks: Sequence[Operation]) -> set[str | None]:
 
 
 def shared_by_experts(block: Operation, sizes: Mapping[str, Expr]) -> list[Expr]:
-    """What the ranks of expert parallelism share of a block: its experts, and its batches.
+    """The parts of a block that the expert-parallel ranks share: its experts, and its batches.
 
     Args:
         sizes: what the workload puts in the place of symbols.

@@ -1,4 +1,4 @@
-"""What every derivation must keep: the declared symbols, the numbers, the bindings; and what it may add: assumptions."""
+"""The inputs that every derivation must keep: declared symbols, numbers, bindings; and the assumptions that it may add."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bpir.dialects.bind import Binding, Deployment, Target, field_text
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation, top_level
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 from bpir.verifiers.declared import verify_declared
 from bpir.verifiers.rules import Findings
 
@@ -39,7 +39,7 @@ def verify_kept(
             findings.refuse(rule, binding, f"'{name}' is not in the source")
             continue
         if before is not None and _differs(before, binding, name in options):
-            findings.refuse(rule, binding, f"'{name}' differs from the source", note("it stands here in the source", before.span))
+            findings.refuse(rule, binding, f"'{name}' differs from the source", note("it is here in the source", before.span))
             continue
         for field, _ in _changed(before, binding):
             if field not in options[name]:
@@ -67,7 +67,7 @@ def _differs(before: Binding, now: Binding, overridable: bool) -> bool:
 
 
 def _others(binding: Binding) -> dict[str, object]:
-    """What a binding says besides its fields; of links the order says nothing."""
+    """The properties of a binding besides its fields; the order of links means nothing."""
     said: dict[str, object] = {name: value for name, value in binding.operation.properties.items() if name != type(binding).fields.name}
     if isinstance(binding, Deployment) and binding.says(Deployment.links):
         said[Deployment.links.name] = frozenset(binding.links)
@@ -93,7 +93,7 @@ def _changed(before: Binding | None, now: Binding) -> Iterator[tuple[str, Attrib
 
 
 def _overridden(before: Binding | None, now: Binding) -> Iterator[str]:
-    """What an answer says of a binding under which the target was made, and the source does not say it: `context = 7`."""
+    """The text of an answer's binding under which the target was made and which the source does not state: `context = 7`."""
     if before is None and isinstance(now, Target):
         yield f"target = @{now.symbol}"  # another file's, with all that it implements
     else:

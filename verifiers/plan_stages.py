@@ -10,8 +10,8 @@ from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER
 from bpir.dialects.plan import Stage
 from bpir.dialects.stages import Run
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import Expr
-from bpir.verifiers.plan_sections import Lineage
+from bpir.ir.expressions.expression import Expr
+from bpir.verifiers.planning.sections import Lineage
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.rules import Findings
 

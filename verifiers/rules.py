@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from bpir.dialects.bp import TensorType, Vector, Work, product
 from bpir.ir.declaration import Place, looked_at
 from bpir.ir.diagnostic import Diagnostic, error, note
-from bpir.ir.expression import ONE, ZERO, Expr
-from bpir.ir.expression_bounds import integral
+from bpir.ir.expressions.bounds import integral
+from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Value
-from bpir.ir.relations import Facts, Relation
-from bpir.ir.verdict import Verdict
+from bpir.ir.relations.facts import Facts, Relation
+from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.claims import Claim, Statement
 
 _PARTS = 64
@@ -19,9 +19,9 @@ _PARTS = 64
 
 
 def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
-    """What reductions of values may assume: that the ranks divide their elements; where the ranks are a number, also that they divide a
-    dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow the proof, and
-    so would one about elements that are a multiple of the ranks as they stand (`8*H*c`).
+    """The assumptions that reductions of values may make: that the ranks divide their elements; where the ranks are a number, also that
+    they divide a dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow
+    the proof, and so would one about elements that are a multiple of the ranks as they stand (`8*H*c`).
     """
     divided = {r.right for r in declared if r.kind == "divides" and r.left.constant is None} if ranks.constant is not None else set()
     known = ranks.integer or 0

@@ -1,4 +1,4 @@
-"""How many bytes values and weights take on one rank, as the gate states it."""
+"""The bytes of values and weights on one rank, in the gate's own words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType, product
 from bpir.dialects.dist.tasks import Task
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expressions.expression import ZERO, Expr, total
 
 
 def local_bytes(types: Iterable[object], mesh: Mapping[str, Expr]) -> Expr:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expression import Expr
-from bpir.ir.expression_error import ExpressionError
-from bpir.verifiers.capacity import Room
+from bpir.ir.expressions.error import ExpressionError
+from bpir.ir.expressions.expression import Expr
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.rules import Findings
 from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
+from bpir.verifiers.structure.capacity import Room
 
 _LARGEST = 3  # of what a device holds, what a diagnostic names
 

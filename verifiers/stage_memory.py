@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
 from bpir.dialects.plan import Buffer, Task
-from bpir.ir.expression import ONE, ZERO, Expr, maximum, total
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, maximum, total
 from bpir.ir.records import Record
 
 TRAINING = {
@@ -57,7 +57,7 @@ class StageMemory:
     """The bytes of a device of each stage, by what they hold.
 
     Args:
-        again: whether backward makes all again but for what stands in front of a block: what is kept is a checkpoint.
+        again: whether backward makes all again but for what is in front of a block: what is kept is a checkpoint.
     """
 
     def __init__(self, plan: PortablePlanIR, again: bool) -> None:

@@ -8,8 +8,8 @@ from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.stages import StageRow
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
-from bpir.ir.expression import ONE, ZERO, Expr, total
-from bpir.ir.relations import Facts
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
+from bpir.ir.relations.facts import Facts
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.rules import Findings
 

@@ -14,9 +14,9 @@ from bpir.dialects.stages import Run
 from bpir.ir.attributes import Attribute, Type
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import ONE, Expr, ceildiv, constant, minimum, total
+from bpir.ir.expressions.expression import ONE, Expr, ceildiv, constant, minimum, total
 from bpir.ir.operation import Operation, Value, types_of
-from bpir.ir.relations import Facts, Relation
+from bpir.ir.relations.facts import Facts, Relation
 from bpir.verifiers.claims import Statement
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.rules import Findings
@@ -72,7 +72,7 @@ class StageCheck:
         for index, stage in enumerate(found):
             if (stage.chunk, stage.place) != divmod(index, stages):
                 wanted = f"stage {index % stages}" + (f" chunk {index // stages}" if index >= stages else "")
-                self.findings.refuse("R1", stage, f"expected {wanted} at this place: stages stand in the order of the network")
+                self.findings.refuse("R1", stage, f"expected {wanted} at this place: stages are in the order of the network")
                 break
         if expected:
             self._runs(whole[0], found)
@@ -274,7 +274,7 @@ def _named(call: Operation, number: int) -> Iterator[Run]:
 def _started(place: int, stages: int, chunks: int, microbatches: int) -> list[int]:
     """The chunks that a device has run forward when it first goes back, as Megatron-LM's interleaved schedule has it.
 
-    Device `place` warms up with `2(p - place - 1) + (v - 1)p` forward runs, and one more stands before its first backward run; it takes
+    Device `place` warms up with `2(p - place - 1) + (v - 1)p` forward runs, and one more is before its first backward run; it takes
     turns between its chunks after every `p` microbatches.
     """
     wanted = 2 * (stages - place - 1) + (chunks - 1) * stages + 1

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType, product
+from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.base import ModelOperation, layer_of, origin_of, tied_to
-from bpir.dialects.model.conventions import LayerView
+from bpir.dialects.model.rules.conventions import LayerView
+from bpir.dialects.model.rules.operation import ModelOperation, layer_of, origin_of, tied_to
 from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, WEIGHTS
 from bpir.ir.diagnostic import note
-from bpir.ir.expression import ONE, ceildiv
+from bpir.ir.expressions.expression import ONE, ceildiv
 from bpir.ir.operation import Operation, Value
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 from bpir.verifiers.rulebooks import TRAINING
-from bpir.verifiers.training_meaning import Meaning
-from bpir.verifiers.training_names import is_exchange_of
+from bpir.verifiers.training.meaning import Meaning
+from bpir.verifiers.training.names import is_exchange_of
 
 if TYPE_CHECKING:
-    from bpir.verifiers.training_weights import Weights
+    from bpir.verifiers.training.weights import Weights
 
 
 class Replicas:
@@ -77,12 +78,12 @@ class Replicas:
             for place, value in enumerate(task.results):
                 self.trace.meanings[value] = Meaning(updated=(operation, place))
 
-    def concern(self, task: dist.Collective) -> bool:
+    def concern(self, task: collective_tasks.Collective) -> bool:
         """Whether a collective is one between replicas."""
         return bool(set(task.mesh_axes) & set(REPLICAS))
 
     @TRAINING.rule("R21", "gradients of weights are summed, and weights gathered, over the replicas that hold them, as the ZeRO stage says")
-    def collective(self, task: dist.Collective, phase: str) -> None:
+    def collective(self, task: collective_tasks.Collective, phase: str) -> None:
         """Judge a collective over replicas: what it reads says whose gradients or weights it is about."""
         meaning = self.trace.meanings.get(task.operands[0], Meaning()) if task.operands else Meaning()
         read = meaning.updated or meaning.weight
@@ -102,18 +103,18 @@ class Replicas:
             self.findings.refuse("R1", task, f"'{task.label}' is of the {what} of '{layer}', and says another name or source")
         self._judge(task, operation, what)
 
-    def _judge(self, task: dist.Collective, operation: Operation, what: str) -> None:
+    def _judge(self, task: collective_tasks.Collective, operation: Operation, what: str) -> None:
         """Whether it is the collective that the stage asks for, between the ranks that hold the weights."""
         layer, over = layer_of(operation), self.over(operation)
-        kind: type[dist.Collective] = dist.AllGather
+        kind: type[collective_tasks.Collective] = collective_tasks.AllGather
         if what == "gradients":
-            kind = dist.ReduceScatter if self.stage >= OPTIMIZER_STATES else dist.AllReduce
-        sums = not isinstance(task, dist.AllReduce | dist.ReduceScatter) or task.reduction == "sum"
+            kind = collective_tasks.ReduceScatter if self.stage >= OPTIMIZER_STATES else collective_tasks.AllReduce
+        sums = not isinstance(task, collective_tasks.AllReduce | collective_tasks.ReduceScatter) or task.reduction == "sum"
         if not isinstance(task, kind) or not sums:
             wanted = f"under ZeRO {self.stage} the {what} of '{layer}' need a {kind.name}{' of the sum' if kind.reduces else ''}"
             self.findings.refuse("R21", task, f"{wanted}, found {task.name}")
-        elif task.axes != (over,) or task.elements != (kind is not dist.AllReduce):
-            how = " by their elements" if kind is not dist.AllReduce else ""
+        elif task.axes != (over,) or task.elements != (kind is not collective_tasks.AllReduce):
+            how = " by their elements" if kind is not collective_tasks.AllReduce else ""
             wanted = f"those that hold the {what} of '{layer}' exchange them{how} over {', '.join(over) or 'no axis'}"
             self.findings.refuse("R21", task, f"{wanted}, found {', '.join(task.mesh_axes)}{' by elements' if task.elements else ''}")
         elif tied_to(operation):
@@ -123,14 +124,14 @@ class Replicas:
         else:
             self._gather(task, operation)
 
-    def _reduction(self, task: dist.Collective, operation: Operation) -> None:
+    def _reduction(self, task: collective_tasks.Collective, operation: Operation) -> None:
         gradients = self.weights.gradients(operation)
         self.weights.reads_gradients(task, operation, range(len(gradients)), "the reduction over replicas")
         self._types(task, task.operands, [type.partial(*self.over(operation)) for type in gradients])
         if self.trace.results(task, self.kept(operation)):
             self.trace.work(task, self.trace.convention.replica_reduction(self.trace.views[layer_of(operation)]))
 
-    def _gather(self, task: dist.Collective, operation: Operation) -> None:
+    def _gather(self, task: collective_tasks.Collective, operation: Operation) -> None:
         types = self.weights.types(operation)
         found = [self.trace.meanings.get(value, Meaning()).updated for value in task.operands]
         if found != [(operation, place) for place in range(len(types))]:

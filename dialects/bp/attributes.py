@@ -19,9 +19,9 @@ from bpir.ir.attributes import (
     Type,
     UnitAttr,
 )
-from bpir.ir.expression import ONE, ZERO, Expr, ceildiv, constant
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, constant
 from bpir.ir.records import fields
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 
 Rewriting = Callable[[Expr], Expr]
 
@@ -40,7 +40,7 @@ class Symbolic(Attribute):
         raise NotImplementedError
 
     def body_text(self) -> str:
-        """What stands between `<` and `>`."""
+        """The text between `<` and `>`."""
         raise NotImplementedError
 
     def pieces(self) -> Iterable[str | Attribute]:

@@ -29,7 +29,7 @@ from bpir.ir.declaration import (
     ParseContext,
 )
 from bpir.ir.diagnostic import Span, fail, suggestion
-from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expressions.expression import ONE, ZERO, Expr
 
 
 def vector_action(cls: type[Vector], what: str) -> Action:

@@ -27,8 +27,9 @@ from bpir.ir.declaration import (
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.operation import Operation
 from bpir.ir.parts import alternative
-from bpir.ir.relations import Relation
-from bpir.ir.syntax import Clause, Property, strings
+from bpir.ir.properties import Property, strings
+from bpir.ir.relations.facts import Relation
+from bpir.ir.syntax import Clause
 
 
 class Relations(Property[tuple[Relation, ...]]):

@@ -8,9 +8,9 @@ from bpir.dialects.bp.attributes import ExprAttr
 from bpir.ir.attributes import I64, Attribute, IntegerAttr
 from bpir.ir.declaration import Fragment, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import ONE, ZERO, Expr
+from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.parts import alternative
-from bpir.ir.syntax import Property
+from bpir.ir.properties import Property
 
 
 class Expression(Property[Expr]):

@@ -1,4 +1,4 @@
-"""What the `bp` operations of a module say about its symbols."""
+"""The symbols of a module, as its `bp` operations declare them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bpir.ir.attributes import ArrayAttr
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.records import Record
-from bpir.ir.relations import Facts, Relation
+from bpir.ir.relations.facts import Facts, Relation
 
 
 class SymbolTable(metaclass=Record):
-    """What the `bp` operations of a module say: the declared names, the relations, the bound numbers."""
+    """The symbols of a module: the declared names, the relations, the bound numbers."""
 
     names: tuple[str, ...]
     relations: tuple[Relation, ...]

@@ -1,6 +1,6 @@
 """The contract of every binding, whatever the target: what a command is bound to, where a buffer lies, what a fingerprint covers.
 
-The passes ask it; the gate states the same in its own words (`verifiers/contract.py`).
+The passes ask it; the gate states the same in its own words (`verifiers/binding/contract.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import cache
 from bpir.dialects.bp import Symbolic
 from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
-from bpir.ir.expression import ONE, ZERO, Expr, ceildiv
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import references
+from bpir.ir.properties import references
 
 COMMAND_OF_KIND = {
     "compute": "launch",
@@ -109,7 +109,8 @@ def _in_order(names: tuple[str, ...]) -> list[str]:
 
 
 def _structure(operation: str, properties: Mapping[str, Attribute]) -> str:
-    """What an operation says, apart from expressions and lifetimes; texts with their lengths, so that no two say the same by chance.
+    """A text of an operation without expressions and lifetimes; parts carry their lengths, so that different operations have different
+    texts.
 
     Who writes and reads a buffer, the tasks say.
     """

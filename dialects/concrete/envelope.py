@@ -1,6 +1,6 @@
 """The envelope of a concrete plan: what every target has. Devices, memory, buffers with addresses, commands. No time.
 
-Commands stand in an order that respects their dependencies, buffers in the order of their offsets.
+Commands are in an order that respects their dependencies, buffers in the order of their offsets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from bpir.dialects.plan import ROLES, STORAGE, Integers, Role
 from bpir.ir.declaration import OperationDeclaration, Report
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Reference, References, SymbolName, Text, Word
+from bpir.ir.properties import Reference, References, SymbolName, Text, Word
+from bpir.ir.syntax import Clause
 
 
 class Plan(OperationDeclaration):

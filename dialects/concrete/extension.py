@@ -1,4 +1,4 @@
-"""What a target extension is: the dialect of one kind of machine, in one file of its own.
+"""Target extensions: the dialect of one kind of machine, in one file of its own.
 
 The file `dialects/KIND.py` declares the operations of the dialect and one subclass of `TargetExtension`. Defining it registers it: the
 envelope, the pass `bind-target` and the verifiers find it by the kind that a `bind.target` says, and nothing else has to know of it.
@@ -19,7 +19,7 @@ from bpir.ir.rulebook import RuleBook
 
 
 class Violation(metaclass=Record):
-    """What breaks a rule of a target: the number of the rule (`R1`), where, what, and notes."""
+    """A broken rule of a target: the number of the rule (`R1`), the place, the message, and notes."""
 
     rule: str
     operation: Place
@@ -28,14 +28,16 @@ class Violation(metaclass=Record):
 
 
 class Deviation(metaclass=Record):
-    """Where a plan is not the canonical construction (None: something is missing), and how."""
+    """A difference of a plan from the canonical construction: its place (None: something is missing), and its description."""
 
     operation: Operation | None
     message: str
 
 
 class TargetExtension:
-    """What one kind of target adds to the envelope. Commands are given in the order of the module, which respects their dependencies."""
+    """The part that one kind of target adds to the envelope. Commands are given in the order of the module, which respects their
+    dependencies.
+    """
 
     kind: ClassVar[str] = ""  # of the target, and the name of its dialect
     rules: ClassVar[RuleBook] = RuleBook()  # of `violations`
@@ -49,7 +51,7 @@ class TargetExtension:
         raise NotImplementedError
 
     def deviations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Deviation]:
-        """Where operations that break no rule of the dialect are not the canonical construction (R16 of the gate).
+        """The operations that break no rule of the dialect and differ from the canonical construction (R16 of the gate).
 
         Unless a target states its construction here a second time, in other words, it is made again and compared: then a mistake in
         `operations` is proved to be right.
@@ -68,11 +70,11 @@ class TargetExtension:
                 yield superfluous(operation, key[1])
 
     def identity(self, operation: Operation) -> str:
-        """What an operation of the dialect is about: no two operations of the same name are about the same."""
+        """The subject of an operation of the dialect: no two operations of one name have the same subject."""
         raise NotImplementedError
 
     def violations(self, commands: Sequence[Operation], operations: Sequence[Operation]) -> Iterable[Violation]:
-        """What is wrong with the operations of the dialect by themselves, whoever made them. All their references resolve."""
+        """The faults of the dialect's operations by themselves, whoever made them. All their references resolve."""
         raise NotImplementedError
 
 

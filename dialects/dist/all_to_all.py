@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bpir.dialects.bp import TensorType, Work, work
 from bpir.dialects.bp.parts import Integer
-from bpir.dialects.dist.tasks import Collective, Task
-from bpir.ir.expression import ZERO, Expr
+from bpir.dialects.dist.collective_tasks import Collective
+from bpir.dialects.dist.tasks import Task
+from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Operands, ResultTypes, Word
+from bpir.ir.properties import Word
+from bpir.ir.syntax import Clause, Operands, ResultTypes
 
 
 class AllToAll(Collective):

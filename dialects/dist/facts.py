@@ -5,9 +5,10 @@ from __future__ import annotations
 from bpir.dialects.bp import Vector, vector_action
 from bpir.dialects.dist.parts import Components
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, Report
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Operands, Text, Words
+from bpir.ir.properties import Text, Words
+from bpir.ir.syntax import Clause, Operands
 
 
 class LayerMemory(Vector):

@@ -1,4 +1,4 @@
-"""What a distributed block keeps in memory on one rank: weights, KV cache, values."""
+"""The memory of a distributed block on one rank: weights, KV cache, values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.tasks import Task
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expressions.expression import ZERO, Expr, total
 
 
 def weight_bytes(task: Task) -> Expr:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bpir.dialects import network
 from bpir.dialects.bp.parts import Times
 from bpir.dialects.network import Calling, OneOrMore
-from bpir.ir.syntax import Clause, EntryRegion, Operands, Reference, ResultTypes, Text
+from bpir.ir.properties import Reference, Text
+from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 
 class Network(network.Network):

@@ -9,10 +9,10 @@ from bpir.dialects.bp import ExprAttr, Vector
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, quoted
 from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.parts import alternative
-from bpir.ir.syntax import Body, Property, expected_body, strings
+from bpir.ir.properties import Body, Property, expected_body, strings
 
 _V = TypeVar("_V", bound=Vector)
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, UnitAttr, dictionary, quoted
 from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
+from bpir.ir.properties import Property, strings
 from bpir.ir.records import Interned
-from bpir.ir.syntax import Clause, Property, strings
+from bpir.ir.syntax import Clause
 
 
 class Group(metaclass=Interned):

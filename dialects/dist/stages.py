@@ -6,9 +6,10 @@ from bpir.dialects.bp import TensorType, Work, work
 from bpir.dialects.dist.tasks import Block, Task
 from bpir.dialects.stages import StageRow, stage_syntax
 from bpir.ir.declaration import Report
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes, Text
+from bpir.ir.properties import Text
+from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 
 class Stage(StageRow):

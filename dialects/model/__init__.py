@@ -13,7 +13,7 @@ from bpir.ir.dialect import Dialect, declare
 declare(Dialect("model", "model", "ModelIR", holder="model.block"))
 
 _NO_OPERATIONS = ("conventions", "macro")
-"""What derivations and judges ask about operations, and import where they do."""
+"""The modules that derivations and judges import for their questions about operations."""
 
 for _name in modules_in(__path__):
     if _name not in _NO_OPERATIONS:

@@ -1,10 +1,10 @@
-"""More activation functions; those of GPT and Llama stand in `elementwise.py`, as the table of factors does."""
+"""More activation functions; those of GPT and Llama are in `elementwise.py`, as the table of factors does."""
 
 from __future__ import annotations
 
-from bpir.dialects.model.base import model_syntax
 from bpir.dialects.model.elementwise import Activation
-from bpir.dialects.model.reads import result
+from bpir.dialects.model.rules.operation import model_syntax
+from bpir.dialects.model.rules.reads import result
 
 
 class GeluErf(Activation):

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from bpir.dialects.bp import TensorType, product, tensor
-from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
-from bpir.dialects.model.composite import Composite, Step
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import Read, operand
+from bpir.dialects.model.rules.composite import Composite, Step
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.reads import Read, operand
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.relations import Relation
-from bpir.ir.syntax import Clause, Flag
+from bpir.ir.properties import Flag
+from bpir.ir.relations.facts import Relation
+from bpir.ir.syntax import Clause
 
 HEAD_RANK = 4  # batch, tokens, heads, head size
 

@@ -1,14 +1,15 @@
-"""Operations element by element. Their factors stand in one table, so that a user can change one."""
+"""Operations element by element. Their factors are in one table, so that a user can change one."""
 
 from __future__ import annotations
 
 from bpir.dialects.bp import product
-from bpir.dialects.model.base import Elementwise, Expression, Local, model_syntax
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import MASK, operand, result
-from bpir.ir.expression import ZERO, Expr
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
+from bpir.dialects.model.rules.reads import MASK, operand, result
+from bpir.ir.expressions.expression import ZERO, Expr
+from bpir.ir.properties import Flag
 from bpir.ir.records import Interned
-from bpir.ir.syntax import Clause, Flag
+from bpir.ir.syntax import Clause
 
 
 class Factor(metaclass=Interned):

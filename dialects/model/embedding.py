@@ -1,18 +1,20 @@
-"""What a model has at its ends: the tables of tokens and positions, and the one token that a head needs."""
+"""The two ends of a model: tables of tokens and positions, and the last token, which is all that a head needs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from bpir.dialects.bp import ExprAttr, TensorType, tensor
-from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Local, ModelOperation, model_syntax
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.operation import Elementwise, Local, ModelOperation, model_syntax
+from bpir.dialects.model.rules.reads import operand
+from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Fragment, Piece, Report, wanted
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.parts import alternative
-from bpir.ir.syntax import Clause, Operands, Property, ResultTypes
+from bpir.ir.properties import Property
+from bpir.ir.syntax import Clause, Operands, ResultTypes
 
 
 class Rows(Property[Expr]):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import Work
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, layer_of, origin_of
+from bpir.dialects.model.rules.operation import Local, ModelOperation, layer_of, origin_of
+from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import I64, IntegerAttr, StringAttr
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 
 BATCH = 0

@@ -8,30 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from bpir.dialects.bp import TensorType, product, tensor
-from bpir.dialects.model.base import (
-    STORED,
-    TOKEN_RANK,
-    Expression,
-    Local,
-    ModelOperation,
-    feature_dims,
-    features,
-    model_syntax,
-    tensor_type,
-    token_dims,
-    tokens,
-)
 from bpir.dialects.model.elementwise import FACTORS
-from bpir.dialects.model.factors import Equation, equation
 from bpir.dialects.model.linear import Shapes
-from bpir.dialects.model.reads import operand
 from bpir.dialects.model.router_parts import ROUTER, SCORES, SIGMOID
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.reads import operand
+from bpir.dialects.model.rules.sizes import TOKEN_RANK, feature_dims, features, token_dims, tokens
 from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr, minimum
+from bpir.ir.expressions.expression import ONE, Expr, minimum
 from bpir.ir.operation import Operation
-from bpir.ir.relations import Relation
-from bpir.ir.syntax import Clause, Flag, Word
+from bpir.ir.properties import Flag, Word
+from bpir.ir.relations.facts import Relation
+from bpir.ir.syntax import Clause
 
 
 class Router(ModelOperation):

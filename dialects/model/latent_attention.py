@@ -7,12 +7,13 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType, tensor
 from bpir.dialects.model.attention import HEAD_RANK, Cached
-from bpir.dialects.model.base import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.dialects.model.latent_parts import LATENT_ATTENTION
+from bpir.dialects.model.rules.operation import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Flag
+from bpir.ir.properties import Flag
+from bpir.ir.syntax import Clause
 
 
 class LatentAttention(Cached):

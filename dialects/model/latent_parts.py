@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from bpir.dialects.bp import tensor
 from bpir.dialects.model.attention import BatchMatmul
-from bpir.dialects.model.base import Local, model_syntax, tensor_type
-from bpir.dialects.model.composite import Composite, Step
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import Read, operand
+from bpir.dialects.model.rules.composite import Composite, Step
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import Local, model_syntax, tensor_type
+from bpir.dialects.model.rules.reads import Read, operand
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
 
 LATENT_ATTENTION = Composite(

@@ -6,24 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
-from bpir.dialects.model.base import (
-    STORED,
-    Local,
-    ModelOperation,
-    feature_dims,
-    features,
-    model_syntax,
-    tensor_type,
-    token_dims,
-    tokens,
-)
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import STORED, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.reads import operand
+from bpir.dialects.model.rules.sizes import feature_dims, features, token_dims, tokens
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
 from bpir.ir.declaration import Fragment, Piece, Report
-from bpir.ir.expression import ZERO, Expr, total
+from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Flag, Property, Text
+from bpir.ir.properties import Flag, Property, Text
+from bpir.ir.syntax import Clause
 
 
 class Shapes(Property[list[tuple[Expr, ...]]]):

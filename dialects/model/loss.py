@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from bpir.dialects.bp import TensorType, product, tensor
-from bpir.dialects.model.base import TOKEN_RANK, Local, ModelOperation, model_syntax
-from bpir.dialects.model.composite import Composite, Step
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.composite import Composite, Step
+from bpir.dialects.model.rules.operation import Local, ModelOperation, model_syntax
+from bpir.dialects.model.rules.reads import operand
+from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import FloatType
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr, constant
+from bpir.ir.expressions.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation
 
 F32 = FloatType("f32")

@@ -1,15 +1,15 @@
-"""What `model.transformer_block` stands for: the operations of a GPT block (Radford et al. 2019; Brown et al. 2020)."""
+"""The operations that `model.transformer_block` stands for: a GPT block (Radford et al. 2019; Brown et al. 2020)."""
 
 from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import feature_dims
 from bpir.dialects.model.linear import shape_attribute
+from bpir.dialects.model.rules.sizes import feature_dims
 from bpir.dialects.model.structure import Block as ModelBlock
 from bpir.dialects.model.structure import TransformerBlock
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Block, Operation, Region, Value, clone
 
 

@@ -6,13 +6,15 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import TOKEN_RANK, Elementwise, Expression, Local, features, model_syntax
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
+from bpir.dialects.model.rules.reads import operand
+from bpir.dialects.model.rules.sizes import TOKEN_RANK, features
 from bpir.ir.declaration import Report
-from bpir.ir.expression import ZERO, Expr
+from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Flag
+from bpir.ir.properties import Flag
+from bpir.ir.syntax import Clause
 
 
 class Normalization(Elementwise):
@@ -30,7 +32,7 @@ class Normalization(Elementwise):
     capabilities = ("normalization",)
 
     def kept(self, settings: Collection[str]) -> int:
-        """How many vectors of weights it has."""
+        """The number of its weight vectors."""
         return self.vectors
 
     def equation(self, settings: frozenset[str]) -> Equation:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.base import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
 from bpir.ir.declaration import Report
-from bpir.ir.expression import ONE, ZERO, Expr, total
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.relations import Relation
+from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
 
 TURN = 3
@@ -80,5 +80,5 @@ class Rope(ModelOperation):
 
 
 def _dims(stated: Expr, type: TensorType) -> Expr:
-    """How many elements of the last dimension are turned: all, if `dims` states nothing."""
+    """The number of elements of the last dimension that are turned: all, if `dims` states nothing."""
     return type.dims[-1] if stated is ZERO else stated

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from bpir.dialects.bp import tensor
-from bpir.dialects.model.base import Expression, Local, ModelOperation, features, model_syntax, tensor_type, token_dims, tokens
-from bpir.dialects.model.composite import Composite, Step
 from bpir.dialects.model.elementwise import FACTORS
-from bpir.dialects.model.factors import Equation, equation
-from bpir.dialects.model.reads import operand, result
+from bpir.dialects.model.rules.composite import Composite, Step
+from bpir.dialects.model.rules.factors import Equation, equation
+from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.reads import operand, result
+from bpir.dialects.model.rules.sizes import features, token_dims, tokens
 from bpir.ir.attributes import FloatType, StringAttr
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.syntax import Clause, Flag, Word
+from bpir.ir.properties import Flag, Word
+from bpir.ir.syntax import Clause
 
 SIGMOID = 4
 """Operations an element: negate, exponential, sum, reciprocal."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from bpir.dialects.model.base import (
-    TOKEN_RANK,
-    Expression,
-    ModelOperation,
-    layer_of,
-    tensor_type,
-)
+from bpir.dialects.model.rules.operation import Expression, ModelOperation, layer_of, tensor_type
+from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.network import Called
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Value
-from bpir.ir.syntax import Clause, EntryRegion, Flag, Operands, ResultTypes, SymbolName, Word
+from bpir.ir.properties import Flag, SymbolName, Word
+from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 
 class Activation(Word):
@@ -59,7 +55,7 @@ class Block(Called):
             report.error(macro, "a model.block holds one 'model.transformer_block': a second would name the same layers again", first)
         for child in operation.body:
             if child.dialect != self.dialect:
-                report.error(child, f"'{child.name}' can't stand in a model.block: only operations of the model dialect can")
+                report.error(child, f"'{child.name}' can't be in a model.block: only operations of the model dialect can")
             layer = layer_of(child)
             if "layer" in child.properties and not layer:
                 report.error(child, "the layer name must not be empty")

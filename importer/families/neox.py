@@ -1,4 +1,4 @@
-"""Rotary positions with layer norms: GPT-NeoX, in which attention and MLP stand side by side, and its relatives."""
+"""Rotary positions with layer norms: GPT-NeoX, in which attention and MLP are side by side, and its relatives."""
 
 from __future__ import annotations
 

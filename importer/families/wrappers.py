@@ -13,7 +13,7 @@ class Wrapper:
         type: its `model_type`.
         tied: whether its class ties the head to the embedding where `tie_word_embeddings` is absent.
         inner: whether `tie_word_embeddings` of the decoder ties as well; else only that of the whole model counts.
-        flat: the `model_type` of the decoder where there is no `text_config` and its fields stand beside those of the whole model.
+        flat: the `model_type` of the decoder where there is no `text_config` and its fields are beside those of the whole model.
     """
 
     type: str

@@ -102,7 +102,7 @@ class Lowering:
 
     def _lower(self, node: Node) -> Seen:
         if node not in self.moving:
-            raise refused(node, f"'{node.name}' depends on no activation: a weight stands here where a value of the block is expected")
+            raise refused(node, f"'{node.name}' depends on no activation: a weight is here where a value of the block is expected")
         if node.kind in _RULES and (node.operands[0].kind != "concatenate" or self._recognised(node) is None):
             return _RULES[node.kind](self, node)
         if node.kind not in ARITHMETIC:

@@ -103,7 +103,7 @@ def _cuts(node: Node, other: Node, moving: set[Node]) -> bool:
 
 @attrs.frozen
 class Part:
-    """What stands between a node and the one that it is a function of.
+    """What is between a node and the one that it is a function of.
 
     Attributes:
         kinds: the kinds of the nodes that move.

@@ -1,23 +1,23 @@
-"""What is known about the nodes of an expression, whatever the symbols are, and under the relations."""
+"""The facts about the nodes of an expression: those that always hold, and those under the relations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bpir.ir.expression import ONE, Expr
-from bpir.ir.expression_atoms import Atom
-from bpir.ir.expression_bounds import integral, positive
-from bpir.ir.expression_core import atom_expression
-from bpir.ir.expression_values import Substitution, nodes_of
+from bpir.ir.expressions.atoms import Atom
+from bpir.ir.expressions.bounds import integral, positive
+from bpir.ir.expressions.expression import ONE, Expr
+from bpir.ir.expressions.normal_form import atom_expression
+from bpir.ir.expressions.values import Substitution, nodes_of
 from bpir.ir.prover.refutation import Fact
-from bpir.ir.relations_system import System, with_fresh_excess
+from bpir.ir.relations.system import System, with_fresh_excess
 
 NODES = 12  # of an expression; of more, nothing is said
 _RELEVANT = 12  # facts of the relations
 
 
 def of_nodes(nodes: Iterable[Atom]) -> Iterator[Fact]:
-    """What their kinds say of nodes."""
+    """The facts about nodes that follow from their kinds."""
     for node in nodes:
         yield from of_node(node, atom_expression(node))
         if node.positive and node.kind in ("max", "min"):  # a rational number may be positive and have no lower bound above 0
@@ -25,7 +25,7 @@ def of_nodes(nodes: Iterable[Atom]) -> Iterator[Fact]:
 
 
 def of_node(node: Atom, value: Expr) -> Iterator[Fact]:
-    """What its kind says of a node that has the value.
+    """The facts about a node that has the value, which follow from its kind.
 
     `max(x, y) >= x`; `floordiv(n, d) <= n/d < floordiv(n, d) + 1`, and for integers `n/d <= floordiv(n, d) + 1 - 1/d`.
     """
@@ -60,7 +60,7 @@ def divisors(nodes: Iterable[Atom]) -> list[Expr]:
 
 
 def of_relations(system: System, symbols: Sequence[str]) -> list[Fact]:
-    """What the relations leave open about the symbols, and about others that they tie to them."""
+    """The values that the relations leave open for the symbols, and for others that they tie to them."""
     open_ = [with_fresh_excess(bound, system.larger) for bound in system.bounds]
     found: list[Fact] = []
     names = set(symbols)

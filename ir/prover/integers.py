@@ -8,12 +8,12 @@ from itertools import combinations_with_replacement
 from itertools import product as grid
 from math import lcm, prod
 
-from bpir.ir.expression import Expr
-from bpir.ir.expression_atoms import UNIT, Atom, Monomial, monomial, power, product
-from bpir.ir.expression_bounds import integral, whole
-from bpir.ir.expression_core import intern
-from bpir.ir.expression_fraction import divide
-from bpir.ir.relations_system import System
+from bpir.ir.expressions.atoms import UNIT, Atom, Monomial, monomial, power, product
+from bpir.ir.expressions.bounds import integral, whole
+from bpir.ir.expressions.expression import Expr
+from bpir.ir.expressions.fraction import divide
+from bpir.ir.expressions.normal_form import intern
+from bpir.ir.relations.system import System
 
 _INTEGER_POINTS = 2_000  # points at which a polynomial with fractional coefficients is tried
 _FACT_FACTORS = 4  # divisor facts that one term may use

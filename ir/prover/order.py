@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from bpir.ir.effort import Effort, Exhausted
-from bpir.ir.expression import Expr, ExpressionError, constant
-from bpir.ir.expression_atoms import Atom, monomial
-from bpir.ir.expression_core import intern, multiply
-from bpir.ir.expression_fraction import common_monomial, rational_content
-from bpir.ir.expression_intervals import Interval, interval
-from bpir.ir.expression_values import Substitution
+from bpir.ir.expressions.atoms import Atom, monomial
+from bpir.ir.expressions.expression import Expr, ExpressionError, constant
+from bpir.ir.expressions.fraction import common_monomial, rational_content
+from bpir.ir.expressions.intervals import Interval, interval
+from bpir.ir.expressions.normal_form import intern
+from bpir.ir.expressions.terms import multiply
+from bpir.ir.expressions.values import Substitution
 from bpir.ir.prover.facts import NODES, choices, divisors, nodes_in, of_node, of_nodes, of_relations, replaced
 from bpir.ir.prover.integers import is_integral
 from bpir.ir.prover.refutation import Fact, impossible, without_divisors
 from bpir.ir.prover.squares import shown_by_squares
-from bpir.ir.relations_system import System, with_fresh_excess
+from bpir.ir.relations.system import System, with_fresh_excess
 
 STEPS = 200_000  # that one claim may take
 _CASE_STEPS = 50_000  # of these, that one case may take before it is split

@@ -13,11 +13,12 @@ from itertools import combinations
 from math import comb, gcd, lcm
 
 from bpir.ir.effort import Effort
-from bpir.ir.expression import Expr
-from bpir.ir.expression_atoms import Atom, Monomial, monomial
-from bpir.ir.expression_bounds import positive
-from bpir.ir.expression_core import Terms, intern, multiply
-from bpir.ir.expression_fraction import common_monomial
+from bpir.ir.expressions.atoms import Atom, Monomial, monomial
+from bpir.ir.expressions.bounds import positive
+from bpir.ir.expressions.expression import Expr
+from bpir.ir.expressions.fraction import common_monomial
+from bpir.ir.expressions.normal_form import intern
+from bpir.ir.expressions.terms import Terms, multiply
 from bpir.ir.prover.cone import CONSTANT, Inequality, Polynomial, Powers, contradict
 from bpir.ir.records import Interned
 

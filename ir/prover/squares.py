@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bpir.ir.effort import Effort
-from bpir.ir.expression import ZERO, Expr
-from bpir.ir.expression_atoms import Atom, monomial, power, product
-from bpir.ir.expression_bounds import nonnegative
-from bpir.ir.expression_core import Terms, intern
+from bpir.ir.expressions.atoms import Atom, monomial, power, product
+from bpir.ir.expressions.bounds import nonnegative
+from bpir.ir.expressions.expression import ZERO, Expr
+from bpir.ir.expressions.normal_form import intern
+from bpir.ir.expressions.terms import Terms
 from bpir.ir.prover.refutation import without_divisors
 
 _TERMS = 40  # of a sum that is completed

@@ -11,14 +11,15 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from bpir.ir.effort import Effort
-from bpir.ir.expression import Expr, ExpressionError
-from bpir.ir.expression_atoms import Atom, Monomial, monomial
-from bpir.ir.expression_bounds import positive
-from bpir.ir.expression_core import Terms, intern, multiply
+from bpir.ir.expressions.atoms import Atom, Monomial, monomial
+from bpir.ir.expressions.bounds import positive
+from bpir.ir.expressions.expression import Expr, ExpressionError
+from bpir.ir.expressions.normal_form import intern
+from bpir.ir.expressions.terms import Terms, multiply
 from bpir.ir.records import Interned
 
 if TYPE_CHECKING:
-    from bpir.ir.relations import Relation
+    from bpir.ir.relations.facts import Relation
 
 
 class Linear(metaclass=Interned):

@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bpir.ir.effort import Effort, Exhausted
-from bpir.ir.expression import ExpressionError
+from bpir.ir.expressions.expression import ExpressionError
 from bpir.ir.records import Record, evolved
 from bpir.ir.satisfiability.constraints import Problem
 from bpir.ir.satisfiability.domains import Empty
 from bpir.ir.satisfiability.propagation import Propagator
 
 if TYPE_CHECKING:
-    from bpir.ir.relations import Relation
+    from bpir.ir.relations.facts import Relation
     from bpir.ir.satisfiability.search import Point
 
 EFFORT = 1_000_000  # steps for all relations of a module

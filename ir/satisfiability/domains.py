@@ -1,4 +1,4 @@
-"""What is known of each variable: between which numbers it lies, and its remainder by a modulus. Every change can be undone."""
+"""The domain of each variable: its interval, and its remainder by a modulus. Every change can be undone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Domains:
         return low is not None and low >= 0
 
     def count(self, v: int) -> int | None:
-        """How many numbers are left; None if they are not bounded."""
+        """The number of values that are left; None if they are not bounded."""
         low, high = self.lower[v], self.upper[v]
         return None if low is None or high is None else (high - low) // self.modulus[v] + 1
 

@@ -24,7 +24,7 @@ Polynomial = dict[Monomial, int]
 
 
 def polynomials(propagator: Propagator) -> Iterator[tuple[Polynomial, bool]]:
-    """What the constraints say as polynomials: zero (True), or at least zero."""
+    """The constraints as polynomials: zero (True), or at least zero."""
     definitions = propagator.problem.definitions
     degrees = {v: _degree(c) for v, c in definitions.items()}
     for constraint in propagator.constraints:

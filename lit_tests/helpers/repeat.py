@@ -1,4 +1,4 @@
-"""`%repeat COUNT TEXT COUNT TEXT...`: writes each text so many times; for inputs too large to stand in a file."""
+"""`%repeat COUNT TEXT COUNT TEXT...`: writes each text so many times; for inputs too large to be in a file."""
 
 import sys
 

@@ -28,7 +28,7 @@
   func.return %w#0, %w#1 : i32, i32
 }) {e.f} : () -> ()
 
-// A result that is a function stands in parentheses, and so does one with attributes.
+// A result that is a function is in parentheses, and so does one with attributes.
 // CHECK: func.func private @g(i32, i64 {u.v}) -> ((i32) -> i32)
 // CHECK-NEXT: func.func private @h() -> (i32 {u.v})
 func.func private @g(i32, i64 {u.v}) -> ((i32) -> i32)

@@ -1,10 +1,10 @@
 // Affine attributes, elements, resources and properties that LLVM refuses as well.
 // RUN: bp-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics --verify-only
 
-// expected-error@+1 {{'symbol' stands before an SSA value in parentheses, and an affine attribute holds none}}
+// expected-error@+1 {{'symbol' is before an SSA value in parentheses, and an affine attribute holds none}}
 "e.a"() {v = affine_map<(i) -> (symbol(i))>} : () -> ()
 // -----
-// expected-error@+1 {{'symbol' stands before an SSA value in parentheses, and an affine attribute holds none}}
+// expected-error@+1 {{'symbol' is before an SSA value in parentheses, and an affine attribute holds none}}
 "e.a"() {v = affine_map<(symbol) -> (symbol)>} : () -> ()
 // -----
 // expected-error@+1 {{a pair has two elements, no lists}}

@@ -1,4 +1,4 @@
-// Short names where another dialect is the default, and names that stand around a function, which sees none of them: as in LLVM.
+// Short names where another dialect is the default, and names that are around a function, which sees none of them: as in LLVM.
 // RUN: bp-opt --allow-unregistered-dialect %s --split-input-file --verify-diagnostics
 
 "test.holder"() ({

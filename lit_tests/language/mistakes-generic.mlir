@@ -116,7 +116,7 @@
 // expected-error@+1 {{#foo.l is no memory space}}
 "ext.op"() {v = memref<2xf32, #foo.l>} : () -> ()
 // -----
-// expected-error@+1 {{the memory space of a memref stands last, and once}}
+// expected-error@+1 {{the memory space of a memref is last, and once}}
 "ext.op"() {v = memref<2xf32, "a", "b">} : () -> ()
 // -----
 // expected-error@+1 {{a memref cannot hold tensor<f32>}}
@@ -193,7 +193,7 @@
 // expected-error@+1 {{'ext.op' has no results to be named}}
 %a = "ext.op"() : () -> ()
 // -----
-// expected-error@+1 {{'func.return' stands directly in a function}}
+// expected-error@+1 {{'func.return' is directly in a function}}
 "func.return"() : () -> ()
 // -----
 // expected-error@+1 {{a cast has one result or more, and no regions or successors}}
@@ -443,7 +443,7 @@ model.block @b(%x: !bp.tensor<B x S x H, e>) {
  model.return %x
 }
 // -----
-// expected-error@+3 {{'bp.symbols' must stand in a module, not in 'ext.op' [bp.P1]}}
+// expected-error@+3 {{'bp.symbols' must be in a module, not in 'ext.op' [bp.P1]}}
 module {
  "ext.op"() ({
   bp.symbols a

@@ -20,3 +20,6 @@ plan.task @a compute gelu work <read = 4> reads [@in, @in]
 plan.buffer @in : input<device_local> align 16 live [0, 0] size <4> consumers [@a, @b]
 plan.task @a compute gelu work <read = 4> reads [@in]
 plan.task @b compute gelu work <read = 4> reads [@in]
+// -----
+// expected-error@+1 {{'other_form' and 'other_work' come together: another form of the operation, and its work}}
+"plan.task"() <{sym_name = "a", kind = "compute", operation = "gelu", other_form = "absorbed", work = #bp.work<>}> : () -> ()

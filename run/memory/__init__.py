@@ -1,1 +1,1 @@
-"""What is alive and what is held, against what texts state."""
+"""The values that are alive and held, against what the texts state."""

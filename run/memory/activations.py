@@ -1,4 +1,4 @@
-"""What is alive between tasks, against what the text says is stored."""
+"""The values that are alive between tasks, against the stored bytes that the text states."""
 
 from __future__ import annotations
 

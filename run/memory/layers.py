@@ -1,4 +1,4 @@
-"""What the text says that each layer holds, against the bytes of the arrays that its tasks had."""
+"""The bytes that the text states for each layer, against the bytes of the arrays that its tasks had."""
 
 from __future__ import annotations
 

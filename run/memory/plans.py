@@ -1,4 +1,4 @@
-"""What a plan has for the KV cache, for weights and for the values between tasks, against what was alive on the ranks."""
+"""The plan's buffers for the KV cache, for weights and for intermediate values, against what was alive on the ranks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class PlanMemory:
     numbers: Numbers
 
     def compare(self) -> tuple[list[Alive], list[Diagnostic]]:
-        """What was alive for each kind of buffer, and the buffers that are too small."""
+        """The bytes that were alive for each kind of buffer, and the buffers that are too small."""
         found, against = [], []
         for what, needed, buffers in (*self._caches(), *self._weights(), *self._workspace()):
             stated = sum((buffer.size for buffer in buffers), Fraction(0))

@@ -45,7 +45,7 @@ def _slope(graph: Graph, values: Values, seeds: Sequence[Array]) -> float:
 
 
 def _deviation(slope: float, gradient: Array | None, direction: Array, floor: float) -> float:
-    """How far the slope is from that of the gradient, relative to what a sum of such terms usually is."""
+    """The distance of the slope from that of the gradient, relative to the usual size of a sum of such terms."""
     terms = np.zeros(1) if gradient is None else gradient * direction
     usual = max(float(np.sqrt(np.sum(terms * terms))), floor)
     deviation = abs(slope - float(np.sum(terms))) / usual

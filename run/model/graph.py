@@ -11,7 +11,7 @@ from bpir.dialects.model.attention import Attention
 from bpir.dialects.model.linear import Linear
 from bpir.ir.attributes import StringAttr, UnitAttr
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
 from bpir.run.operations import SEMANTICS
 
@@ -211,7 +211,7 @@ def _properties(operation: Operation, number: Callable[[Expr], int]) -> tuple[se
 
 
 def _windows(append: Operation, block: Operation, number: Callable[[Expr], int]) -> Iterator[int | None]:
-    """How far back each reader of what an append gives sees; None if it sees all."""
+    """The number of earlier tokens that each reader of an append's result sees; None if it sees all."""
     for reader in block.body:
         if any(value in append.results for value in reader.operands):
             attention = Attention.of(reader)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import numpy as np
 
-from bpir.dialects.model.reads import MASK, Read
+from bpir.dialects.model.rules.reads import MASK, Read
 from bpir.run.call import Array, Call, Operand
 from bpir.run.model.graph import Graph, Step
 from bpir.run.operations import SEMANTICS
@@ -71,7 +71,7 @@ class Values:
         return max(self.context - int(array.shape[1]), 0)
 
     def read(self, step: Step, what: Read) -> Array:
-        """What a gradient reads."""
+        """The values that a gradient reads."""
         if what is MASK:
             return self.masks[step.index]
         return self.arrays[what.choose(step.operands, step.results, -1)]

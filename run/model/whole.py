@@ -1,4 +1,4 @@
-"""What a block is compared with: its model on whole arrays."""
+"""The model on whole arrays, with which a block is compared."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Model:
         return NOISE * max(1.0, largest) if np.isfinite(largest) else NOISE
 
     def returned(self) -> list[tuple[str, Array]]:
-        """What a block returns: the results, then in training the gradient of each input."""
+        """The returned values of a block: the results, then in training the gradient of each input."""
         found = [(f"result {i}", self.values.arrays[v]) for i, v in enumerate(self.graph.results)]
         if self.gradients is not None:
             inputs = [v for v in self.graph.inputs if self.values.arrays[v].dtype.kind != "i"]
@@ -50,7 +50,7 @@ class Model:
         return sum((self.gradients.weights[other.index, 0] for other in self.graph.steps if other.tied == layer), own)
 
     def part(self, step: int, index: int) -> Array | None:
-        """What a step adds to the gradient of one of its operands."""
+        """The amount that a step adds to the gradient of one of its operands."""
         return None if self.gradients is None else self.gradients.parts.get((step, index))
 
 

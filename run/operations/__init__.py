@@ -1,4 +1,4 @@
-"""What each operation computes. A file holds what belongs together; every file of this folder enters its operations into the table."""
+"""The semantics of each operation. A file holds what belongs together, and enters its operations into the table."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 from bpir.run.operations.elementwise import CAP, softmax
@@ -35,7 +35,7 @@ def _summed(gradient: Array, heads: int) -> Array:
 
 
 HEADS = 2
-"""Where the heads stand among the dimensions."""
+"""The place of the heads among the dimensions."""
 
 
 class BatchMatmul(Semantics):

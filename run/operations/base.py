@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from bpir.dialects.model.reads import Read
+from bpir.dialects.model.rules.reads import Read
 from bpir.run.call import Array, Call
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SEMANTICS: dict[str, Semantics] = {}
 
 
 class Semantics:
-    """What one kind of operation computes. A new operation is one subclass.
+    """The semantics of one kind of operation. A new operation is one subclass.
 
     Attributes:
         gradient_reads: what the activation gradient reads after dY.

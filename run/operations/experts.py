@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bpir.dialects.model.reads import operand, result
+from bpir.dialects.model.rules.reads import operand, result
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 from bpir.run.operations.elementwise import softmax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.reads import operand
 from bpir.run.call import Array, Call, Operand
 from bpir.run.operations.base import Semantics
 
@@ -56,7 +56,7 @@ class RowExponentials(Semantics):
 
     @staticmethod
     def _here(call: Call, index: int, labels: Array) -> Array:
-        """Where the elements are that the labels name."""
+        """The mask of the elements that the labels name."""
         operand = call.operands[index]
         first, whole = operand.last
         places = labels.real.astype(int) % whole - first

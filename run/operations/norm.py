@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bpir.dialects.model.reads import operand
+from bpir.dialects.model.rules.reads import operand
 from bpir.run.call import Array, Call
 from bpir.run.operations.base import TOKEN_RANK, Semantics, T
 
@@ -20,7 +20,9 @@ def _mean(array: Array, kept: int) -> Array:
 
 
 def _kept(call: Call, index: int) -> int:
-    """How many dimensions of an operand have statistics of their own: batch and tokens, and the heads where it is over the head size."""
+    """The number of an operand's dimensions that have statistics of their own: batch and tokens, and the heads if the norm is over the head
+    size.
+    """
     return call.operands[index].array.ndim - 1 if "over" in call.says else TOKEN_RANK
 
 

@@ -1,4 +1,4 @@
-"""What collectives do, each with real exchange between the ranks' arrays."""
+"""Collectives as real exchanges between the ranks' arrays."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Mesh:
         return rank
 
     def place(self, rank: int, axes: Iterable[str]) -> tuple[int, int]:
-        """How many parts axes share a dimension in, the first of them running slowest, and which of them is a rank's."""
+        """The number of parts into which axes share a dimension, the first axis running slowest, and a rank's own part."""
         own = self.coordinates(rank)
         parts, place = 1, 0
         for axis in axes:
@@ -133,7 +133,7 @@ class Mesh:
         return array
 
     def rows_of(self, size: int, axes: Sequence[str]) -> int:
-        """How many of the places along a dimension are no padding."""
+        """The number of places along a dimension that are no padding."""
         parts, _ = self.place(0, axes)
         return next((rows for rows in sorted(self.rows) if self.resized and -(-rows // parts) * parts == size), size)
 

@@ -1,4 +1,4 @@
-"""What each task of a block gives on one rank, and what the model says that it must be."""
+"""The results of each task of a block on one rank, and the results that the model demands."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.reads import Read
+from bpir.dialects.model.rules.reads import Read
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Call, Meter
 from bpir.run.lineage import Lineage, has_weights, weight_count
@@ -22,10 +23,10 @@ from bpir.run.ranks.updates import Updates
 from bpir.run.ranks.values import Ranks, cannot, sizes
 
 Results = Callable[[int, Meter], list[Array]]
-"""What a task gives on a rank; the meter notes what it touches."""
+"""The results of a task on a rank; the meter notes the bytes that it touches."""
 
 Meant = tuple[Results, list[Array | None]]
-"""What a task gives, and for each result the whole array that it must be, where the model says one."""
+"""The results of a task, and for each the whole array that it must be, if the model says one."""
 
 
 def _alone(x: Axes, y: Layout) -> tuple[str, ...]:
@@ -49,13 +50,13 @@ class Tasks:
     updates: Updates
 
     def meaning(self, task: dist.Task) -> Meant:
-        """What a task gives and must give.
+        """The results of a task, and the results that it must have.
 
         Raises:
             DiagnosticError: nothing says what it does, or its operands and results are not those of what it does.
         """
         kind = task.kind_of_work
-        if isinstance(task, dist.Collective):
+        if isinstance(task, collective_tasks.Collective):
             return self._collective(task, kind)
         if kind == "fork":
             return self._fork(task)
@@ -63,14 +64,14 @@ class Tasks:
             return self.updates.adam(task)
         return self._computed(task)
 
-    def _collective(self, task: dist.Collective, kind: str) -> Meant:
+    def _collective(self, task: collective_tasks.Collective, kind: str) -> Meant:
         if kind not in COLLECTIVES:
             raise cannot(task, f"no semantics says what '{task.name}' does")
         act, sends_result = COLLECTIVES[kind]
         if task.phase == "gradient_reduction" and not task.reduces:
             self.updates.gathered(task)
         axes = task.axes
-        maximum = isinstance(task, dist.AllReduce) and task.reduction == "max"
+        maximum = isinstance(task, collective_tasks.AllReduce) and task.reduction == "max"
         layouts = [[self.ranks.layout(value, task) for value in pair] for pair in zip(task.operands, task.results, strict=True)]
         arrays = [self.ranks.arrays[operand] for operand in task.operands]
         mesh, elements = self.ranks.mesh, task.elements
@@ -138,7 +139,7 @@ class Tasks:
         return results, expected
 
     def _one(self, task: dist.Task, semantics: Semantics, step: Step, result: Value, rank: int, meter: Meter) -> list[Array]:
-        """What one step of a task gives on one rank."""
+        """The results of one step of a task on one rank."""
         x, y = self.ranks.layouts[task.operands[0]], self.ranks.layouts[result]
         features = tuple(b - a for a, b in self.ranks.mesh.ranges(y, rank))[TOKEN_RANK:]
 
@@ -227,7 +228,7 @@ class Tasks:
         return results, expected
 
     def _places(self, task: dist.Task, step: Step, reads: Sequence[Read], more: int = 0) -> list[int]:
-        """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may stand once.
+        """Which operand of a gradient's task is dY and each thing that it reads; one that is read as two things may be once.
 
         Args:
             more: how many operands follow.

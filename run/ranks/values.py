@@ -70,7 +70,7 @@ class Ranks:
             raise cannot(task, str(failure)) from None
 
     def operands(self, task: dist.Task, rank: int, context: int = 0) -> list[Operand]:
-        """What a task reads on a rank, where so many tokens are visible."""
+        """The arrays that a task reads on a rank, with so many visible tokens."""
         found = []
         for value in task.operands:
             layout = self.layout(value, task)

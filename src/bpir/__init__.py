@@ -4,7 +4,7 @@
     plan = module.run("distribute-inference{tensor=8},plan-inference")
     print(plan.report(B=1, c=2048))
 
-What stands here is imported when it is first used, so `import bpir` costs next to nothing.
+What is here is imported when it is first used, so `import bpir` costs next to nothing.
 """
 
 __version__ = "0.1.0"

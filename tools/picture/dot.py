@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.tools.picture.graph import Frame, Graph, Node, graph_of
 from bpir.tools.picture.style import COLORS, NO_PHASE

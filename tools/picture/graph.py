@@ -1,4 +1,4 @@
-"""The tasks of a module as a picture has them: nodes, their dependencies, and the frames or queues that they stand in."""
+"""The tasks of a module as a picture has them: nodes, their dependencies, and the frames or queues that they are in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import attrs
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import callees, calls, networks
 from bpir.ir.diagnostic import fail
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.verifiers.levels import level_of, place_of
+from bpir.verifiers.structure.levels import level_of, place_of
 
 if TYPE_CHECKING:
     from bpir.dialects.concrete.envelope import Command
@@ -114,7 +114,7 @@ def _orders(tasks: Sequence[Task] | Sequence[Command]) -> list[frozenset[str]]:
 
 def _frames(module: Operation) -> list[Frame]:
     """The sections of a plan, or the blocks of distributed tasks if there are several."""
-    from bpir.tools.networks import often
+    from bpir.tools.reports.networks import often
 
     level = level_of(module)
     if level != "dist":
@@ -142,7 +142,7 @@ def _blocks_before(module: Operation) -> dict[str, tuple[str, ...]]:
 
 
 def _dist_nodes(block: Block, prefix: str) -> Iterable[Node]:
-    from bpir.dialects.dist.tasks import Collective
+    from bpir.dialects.dist.collective_tasks import Collective
 
     for task in block.tasks:
         kind = "collective" if isinstance(task, Collective) else "compute"

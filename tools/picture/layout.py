@@ -1,6 +1,6 @@
 """Where everything of a picture stands: a table of tasks for each block, with a row for each layer and a column for each phase.
 
-Forward goes down its column and backward up its own, so that a layer's tasks stand beside each other and what is kept for backward is an
+Forward goes down its column and backward up its own, so that a layer's tasks are beside each other and what is kept for backward is an
 arrow to the side. Of a module that is bound to queues each queue is a column, and a row the earliest step at which a command can be issued.
 """
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import attrs
 
-from bpir.ir.expression import ONE, Expr, total
+from bpir.ir.expressions.expression import ONE, Expr, total
 from bpir.tools.picture.graph import Frame, Graph, Node
 from bpir.tools.picture.style import COLORS, text_width
 
@@ -96,7 +96,7 @@ def laid_out(graph: Graph) -> Picture:
 
 @attrs.frozen
 class _Group:
-    """The tasks of a block, which stand in one table."""
+    """The tasks of a block, which are in one table."""
 
     label: str
     places: tuple[int, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.tools.picture.style import ROLES, text_width
 from bpir.tools.picture.units import exact, readable_bytes
-from bpir.tools.report import BufferRow, Report
+from bpir.tools.reports.report import BufferRow, Report
 
 ROW, NAMES, PROFILE = 15, 10, 110  # the height of a row, the size of names, the height of the profile
 _MOST_WIDE = 14  # pixels of a task

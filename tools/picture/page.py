@@ -7,16 +7,16 @@ from html import escape
 
 import attrs
 
-from bpir.ir.expression import ONE, Expr
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.tools.compare import COMPONENTS, Comparison, Difference
 from bpir.tools.picture.graph import graph_of
 from bpir.tools.picture.layout import laid_out
 from bpir.tools.picture.lifetimes import lifetimes
 from bpir.tools.picture.style import FONT, variables
 from bpir.tools.picture.svg import RULES, svg_of
 from bpir.tools.picture.units import exact, readable_bytes, readable_operations
-from bpir.tools.report import MEANINGS, Report, TaskRow, summed
+from bpir.tools.reports.compare import COMPONENTS, Comparison, Difference
+from bpir.tools.reports.report import MEANINGS, Report, TaskRow, summed
 
 _STYLE = """*{box-sizing:border-box}
 body{margin:0;padding:24px;background:var(--paper);color:var(--ink);

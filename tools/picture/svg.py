@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.tools.picture.graph import KINDS, graph_of
 from bpir.tools.picture.layout import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bpir.ir.expression import Expr
+from bpir.ir.expressions.expression import Expr
 
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _COUNTS = ("", "K", "M", "G", "T", "P", "E")

@@ -1,4 +1,4 @@
-"""Numbers of parameters of models that transformers builds on PyTorch's meta device, for `tests/test_importer_facts.py`.
+"""Numbers of parameters of models that transformers builds on PyTorch's meta device, for `tests/importer/test_importer_facts.py`.
 
 Not run by the tests. In an environment with torch and transformers (and, for the public configurations, aiconfigurator-core):
 

@@ -1,0 +1,1 @@
+"""The interface of model operations, and the rules that derivations and judges share."""

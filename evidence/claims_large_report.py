@@ -1,0 +1,56 @@
+"""Random claims whose smallest counterexample is large: `python evidence/claims_large_report.py [CLAIMS] [SEED]`.
+
+Exits 1 at the first claim that is proved, though a point refutes it, or refuted by numbers that don't; prints the share of unknown.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from itertools import islice
+from random import Random
+
+from claims_judge import CLAIMS, Fooled
+from claims_large import Claim, claims, judge
+from claims_report import percent
+
+from bpir.ir.relations.verdict import Answer
+
+
+def run(count: int, seed: int = 0) -> list[tuple[Claim, Answer]]:
+    """Judge that many claims.
+
+    Raises:
+        Fooled: an answer is wrong.
+    """
+    return [(claim, judge(claim)) for claim in islice(claims(Random(seed)), count)]
+
+
+def summary(found: list[tuple[Claim, Answer]]) -> str:
+    """The counts by claim."""
+    distinct = len({str(claim) for claim, _ in found})
+    lines = [f"{len(found)} false claims ({distinct} distinct) that hold for small numbers"]
+    lines.append(f"{'claim':10} {'proved':>8} {'refuted':>8} {'unknown':>8} {'share':>7}")
+    for kind in (*CLAIMS, "all"):
+        count = Counter(answer for claim, answer in found if kind in (claim.kind, "all"))
+        shown = [count[answer] for answer in (Answer.PROVED, Answer.REFUTED, Answer.UNKNOWN)]
+        lines.append(f"{kind:10} {shown[0]:>8} {shown[1]:>8} {shown[2]:>8} {percent(shown[2], sum(shown)):>7}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    count, seed = [*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :]][:2]
+    began = time.process_time()
+    try:
+        found = run(count, seed)
+    except Fooled as failure:
+        print(failure)
+        return 1
+    print(summary(found))
+    print(f"\nno proof is false ({time.process_time() - began:.0f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Exact symbolic expressions in positive integer symbols, by their normal form."""

@@ -1,0 +1,1 @@
+"""What is declared about symbols, and what follows from it: proved, refuted with numbers, or unknown."""

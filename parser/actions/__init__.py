@@ -1,0 +1,1 @@
+"""Actions of the grammar: each builds the IR of one rule."""

@@ -1,0 +1,1 @@
+"""Binding of a plan to a target."""

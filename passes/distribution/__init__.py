@@ -1,0 +1,1 @@
+"""What the distributions of inference and training share."""

@@ -1,0 +1,1 @@
+"""Training: a step of a model as one rank's tasks, and its plan."""

@@ -1,0 +1,1 @@
+"""Docstrings in parts, for `--explain` and the pages of the documentation."""

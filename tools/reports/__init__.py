@@ -1,0 +1,1 @@
+"""Reports: what a module says, as values, tables, JSON."""

@@ -1,0 +1,78 @@
+"""The memory and messages of a whole job: the stages of a pipeline, the microbatches in flight, the layers of each device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bpir.dialects.bind import as_word
+from bpir.dialects.levels import PortablePlanIR
+from bpir.dialects.network import BACKWARD, FORWARD, part_of_phase
+from bpir.dialects.plan import Section, Task
+from bpir.ir.attributes import Attribute
+from bpir.ir.expressions.error import ExpressionError
+from bpir.ir.expressions.expression import ONE, Expr, total
+from bpir.tools.reports.job_calculon import device_of_calculon
+from bpir.tools.reports.report import Job
+from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
+
+GRADIENTS = ".gradients.gradient_reduction"
+"""How the tasks are called in which replicas sum the gradients of a layer's weights."""
+
+
+def job_of(plan: PortablePlanIR) -> Job | None:
+    """The job that a plan is a part of; None where it has no sections, so that nothing says how often its blocks run."""
+    if not plan.sections or not plan.meshes:
+        return None
+    named = plan.meshes[0].strategy
+    fields = next((strategy.fields for strategy in plan.strategies if strategy.symbol == named), {})
+    devices = _devices(plan, fields)
+    microbatches = plan.stages[0].microbatches if plan.stages else ONE
+    return Job(devices, microbatches, _messages(plan)) if devices else None
+
+
+def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Mapping[str, Expr], ...]:
+    """The memory of a device of each stage; nothing where that is not known."""
+    chunks = chunks_by_device(plan)
+    if plan.activations and as_word(fields.get("convention")) == "calculon":
+        device = device_of_calculon(plan, fields)
+        return (device,) * len(chunks) if device is not None else ()
+    memory = StageMemory(plan, as_word(fields.get("recompute")) == "full")
+    known: dict[object, dict[str, Expr]] = {}
+    found = []
+    try:
+        for each in chunks:
+            key = tuple((tuple(chunk.runs), chunk.in_flight) for chunk in each)
+            if key not in known:
+                known[key] = named(plan, memory.device(each))
+            found.append(known[key])
+    except ExpressionError:  # too many sizes with symbols may be the largest: numbers tell
+        return ()
+    return tuple(found)
+
+
+def _messages(plan: PortablePlanIR) -> dict[str, Expr]:
+    """Bytes: of one block the sum of what tensor parallelism sends in each part, and of its gradients; of a border one message."""
+    layer = next((section for section in plan.sections if section.says(Section.times)), plan.sections[0])
+    block = _block_of(plan.tasks[layer.extent.start].source)
+    of_block = [task for task in plan.tasks if _block_of(task.source) == block]
+    sent = {part: _sent(plan.tasks, part) for part in (FORWARD, BACKWARD, "")}
+    found = {"tensor_forward": _sum(of_block, FORWARD) + _sum(of_block, ""), "tensor_backward": _sum(of_block, BACKWARD)}
+    found["pipeline_forward"] = sent[FORWARD] + sent[""]
+    found["pipeline_backward"] = sent[BACKWARD]
+    found["data_parallel"] = total(task.work.msg for task in of_block if task.source.endswith(GRADIENTS))
+    return found
+
+
+def _block_of(name: str) -> str:
+    """The block of a task or a layer, `block/layer`; nothing where the plan has one block."""
+    return name.partition("/")[0] if "/" in name else ""
+
+
+def _sent(tasks: Sequence[Task], part: str) -> Expr:
+    """What the transfers of a part send from one stage to the next."""
+    return total(task.work.msg for task in tasks if task.kind == "transfer" and part_of_phase(task.phase) == part)
+
+
+def _sum(tasks: Sequence[Task], part: str) -> Expr:
+    """What the collectives of a part of a block send."""
+    return total(task.work.msg for task in tasks if task.kind == "collective" and part_of_phase(task.phase) == part)

@@ -1,0 +1,1 @@
+"""Whether a concrete plan does what its portable plan says."""

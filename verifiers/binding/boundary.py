@@ -1,0 +1,323 @@
+"""Boundary of `bind-queue`, `bind-slot` and any other target: does a concrete plan do what its portable plan says? R1 to R17."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from operator import is_
+from typing import TypeVar
+
+from bpir.dialects.bind import TARGET, Deployment, as_expr
+from bpir.dialects.bp import product
+from bpir.dialects.concrete.envelope import Buffer, Command, Devices, Region, Transfer
+from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.dist.parts import Amount
+from bpir.dialects.levels import ConcretePlanIR, PortablePlanIR
+from bpir.dialects.plan import Buffer as PlanBuffer
+from bpir.dialects.plan import Task
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import Diagnostic, note
+from bpir.ir.expressions.expression import ZERO, Expr, constant
+from bpir.ir.operation import Operation
+from bpir.ir.relations.facts import Relation
+from bpir.verifiers.binding.contract import (
+    COMMANDS,
+    OF_THE_TARGET,
+    alignment_of,
+    fingerprint_of,
+    implementation_of,
+    next_offset,
+    plan_fingerprint_of,
+)
+from bpir.verifiers.binding.sections import verify_bound_sections
+from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.dependencies import disagreeing
+from bpir.verifiers.inputs import binding_key, verify_kept
+from bpir.verifiers.rulebooks import BINDING
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.stage_rows import verify_unstaged
+
+_Bound = TypeVar("_Bound", Buffer, Command)
+
+_OF_A_TASK = tuple(part.name for part in (Task.kind_of_work, Task.phase, Task.reads, Task.writes, Task.work, Task.matmul))
+_OF_A_BUFFER = tuple(part.name for part in (PlanBuffer.role, PlanBuffer.storage, PlanBuffer.times, PlanBuffer.size))
+"""The properties that a command shares with its task, and a bound buffer with its buffer."""
+
+_CHOOSING = tuple(part.name for part in (Task.kind_of_work, Task.alternatives, Task.requires))
+"""The facts that the implementation of a task depends on."""
+
+OPTIONS = ("devices", "memory")
+"""The fields of a deployment that are options of the passes, and may be overridden."""
+
+
+class Binding:
+    """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound."""
+
+    def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
+        self.source, self.target = source, target
+        self.portable, self.bound = PortablePlanIR(source), ConcretePlanIR(target)
+        self.plan = self.bound.plans[0]
+        self.machine = next(machine for machine in self.bound.targets if machine.symbol == self.plan.target)
+        self.deployment = next(one for one in self.bound.deployments if one.symbol == self.plan.deployment)
+        self.kind = self.machine.kind
+        self.findings = Findings(f"bind-{self.kind}", self.bound.symbols.facts, claims)
+        self.numbers = {name: constant(value) for name, value in self.bound.symbols.bindings.items()}
+        self.tasks = {task.symbol: task for task in self.portable.tasks}
+        self.buffers = {buffer.symbol: buffer for buffer in self.portable.buffers}
+        self.renamed = False  # whether a command or a buffer is called otherwise than what it is bound to
+        self.distances: dict[tuple[Expr, Expr, int, int], Expr] = {}  # from where a buffer begins to where the next one does
+        self.chosen: dict[tuple[Attribute | None, ...], str | None] = {}  # the implementation of tasks that say the same
+
+    @BINDING.rule("R17", "inputs are kept")
+    def verify(self) -> list[Diagnostic]:
+        staged = verify_unstaged(self.portable)
+        if staged:
+            return staged
+        of_task = self._lineage("R1", "R2", "task", self.tasks, self.bound.commands)
+        of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
+        command_names = {task: command.symbol for task, command in of_task.items()}
+        buffer_names = {name: buffer.symbol for name, buffer in of_buffer.items()}
+        self.renamed = any(name != symbol for names in (command_names, buffer_names) for name, symbol in names.items())
+        for name, command in of_task.items():
+            self._command(self.tasks[name], command, buffer_names)
+        self._dependencies(of_task, command_names)
+        self._buffers(of_buffer)
+        verify_bound_sections(self.findings, self.portable, self.bound, command_names, buffer_names)
+        self._identity()
+        self._machine()
+        self._extension()
+        chosen: dict[str, tuple[str, ...]] = {binding_key(self.deployment): OPTIONS}
+        if self.machine.symbol not in {machine.symbol for machine in self.portable.targets}:
+            chosen[binding_key(self.machine)] = tuple(field.name for field in TARGET)
+        verify_kept(self.findings, "R17", self.source, self.target, chosen, self._assumable())
+        return self.findings.diagnostics
+
+    @BINDING.rule("R1", "every command comes from a task")
+    @BINDING.rule("R2", "every task is bound once")
+    def _lineage(
+        self, known_rule: str, once_rule: str, what: str, sources: Mapping[str, Task | PlanBuffer], derived: Iterable[_Bound]
+    ) -> dict[str, _Bound]:
+        """The implementation or buffer that each task or buffer is bound to, in the order of the source."""
+        found: dict[str, _Bound] = {}
+        for one in derived:
+            name = one.source
+            if name not in sources:
+                self.findings.refuse(known_rule, one, f"@{one.symbol} comes from '{name}', which is no {what} of the plan")
+            elif name in found:
+                where = note("first here", found[name].span)
+                self.findings.refuse(once_rule, one, f"the {what} @{name} is bound twice", where)
+            else:
+                found[name] = one
+        for name, source in sources.items():
+            if name not in found:
+                self.findings.refuse(once_rule, source, f"the {what} @{name} of the plan is not bound")
+        return {name: found[name] for name in sources if name in found}
+
+    def _copies(self, one: Command | Buffer, source: Task | PlanBuffer, names: Iterable[str]) -> bool:
+        """Whether both say the same in the properties of these names, attribute by attribute: then no claim about them can fail."""
+        ours, theirs = one.operation.properties, source.operation.properties
+        return not self.findings.listening and all(map(is_, map(ours.get, names), map(theirs.get, names)))
+
+    # --- commands
+
+    @BINDING.rule("R3", "kind of command, operation and phase")
+    @BINDING.rule("R5", "a command reads and writes the buffers of its task")
+    @BINDING.rule("R6", "work is equal")
+    def _command(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
+        wanted = COMMANDS.get(task.kind, "")
+        if command.kind != wanted:
+            there = note("the task is here", task.span)
+            self.findings.refuse("R3", command, f"@{command.symbol} is a {command.kind}; its task needs a {wanted}", there)
+        if self.renamed or not self._copies(command, task, _OF_A_TASK):
+            self._compared(task, command, buffers)
+        self._implementation(task, command, wanted)
+        if wanted == "transfer" and isinstance(command, Transfer):
+            self._transfer(task, command)
+
+    def _compared(self, task: Task, command: Command, buffers: Mapping[str, str]) -> None:
+        """The properties of a command must be those of its task in the plan."""
+        name, there = command.symbol, note("the task is here", task.span)
+        for field, one, other in (
+            (Command.kind_of_work, command.kind_of_work, task.kind_of_work),
+            (Command.phase, command.phase, task.phase),
+        ):
+            if one != other:
+                self.findings.refuse("R3", command, f"the {field.name} of @{name} is '{one}', its task's '{other}'", there)
+        for verb, names, of_task in (("reads", command.reads, task.reads), ("writes", command.writes, task.writes)):
+            self._same("R5", command, verb, set(names), {buffers.get(n, n) for n in of_task}, there)
+        self.findings.components("R6", command, "work", f"of @{name}", command.work, task.work, there)
+        self.findings.equal("R6", command, f"'matmul' of @{name}", command.matmul, task.matmul, there)
+
+    @BINDING.rule("R4", "dependencies are the task's, said or implied by others")
+    def _dependencies(self, bound: Mapping[str, Command], commands: Mapping[str, str]) -> None:
+        if not self.renamed and all(self._copies(command, self.tasks[name], (Task.after.name,)) for name, command in bound.items()):
+            return
+        found = {command.symbol: set(command.after) for command in bound.values()}
+        expected = {c.symbol: {commands.get(n, n) for n in self.tasks[name].after} for name, c in bound.items()}
+        of_command = {command.symbol: name for name, command in bound.items()}
+        for name in disagreeing(found, expected):
+            there = note("the task is here", self.tasks[of_command[name]].span)
+            self._same("R4", bound[of_command[name]], "is after", found[name], expected[name], there)
+
+    def _same(self, rule: str, command: Command, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
+        if found != expected:
+            ours, theirs = (", ".join(f"@{n}" for n in sorted(s)) or "nothing" for s in (found, expected))
+            self.findings.refuse(rule, command, f"@{command.symbol} {verb} {ours}; its task {verb} {theirs}", there)
+
+    @BINDING.rule("R7", "the implementation is the target's, and there is none for transfers and barriers")
+    def _implementation(self, task: Task, command: Command, wanted: str) -> None:
+        expected = self._wanted(task) if wanted in OF_THE_TARGET else None
+        found = command.by or None
+        if found != expected or (wanted in OF_THE_TARGET and expected is None):
+            ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
+            where = note("the target is here", self.machine.span)
+            self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
+
+    def _wanted(self, task: Task) -> str | None:
+        """The implementation of a task; what a task says of it, thousands say."""
+        said = tuple(map(task.operation.properties.get, _CHOOSING))
+        if said not in self.chosen:
+            self.chosen[said] = implementation_of(task, self._implements)
+        return self.chosen[said]
+
+    @cached_property
+    def _implements(self) -> Mapping[str, str]:
+        return self.machine.implements
+
+    @BINDING.rule("R15", "a transfer is between the devices of its ranks, and they are linked")
+    def _transfer(self, task: Task, command: Transfer) -> None:
+        ends, ranks = command.ends, task.ranks
+        if ends != ranks:
+            ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, ranks))
+            where = note("the task is here", task.span)
+            self.findings.refuse("R15", command, f"@{command.symbol} is between the devices {ours}, its task between {theirs}", where)
+        deployment = self.deployment
+        if deployment.says(Deployment.links) and len(ends) == 2 and (ends[0], ends[1]) not in deployment.links:
+            message = f"the transfer @{command.symbol} has no route: no link leads from device {ends[0]} to device {ends[1]}"
+            self.findings.refuse("R15", command, message, note("the links are here", self.deployment.span))
+
+    # --- buffers
+
+    @BINDING.rule("R9", "every buffer of the plan is bound once, with its role and storage class, as many times, and no other")
+    @BINDING.rule("R10", "its size is the plan's, or a larger whole number")
+    @BINDING.rule("R11", "its alignment is `max(16, r)`")
+    @BINDING.rule("R12", "its offset is the canonical one")
+    def _buffers(self, bound: Mapping[str, Buffer]) -> None:
+        value = as_expr(self.machine.fields.get("alignment"))
+        least = (value.integer if value is not None else None) or 1
+        regions = {buffer.region for buffer in bound.values()}
+        if len(regions) > 1:
+            self.findings.refuse("R9", self.plan, f"the buffers lie in {len(regions)} regions; the contract has one")
+        wanted = [alignment_of(self.buffers[name].alignment, least) for name in bound]
+        offset = ZERO
+        for index, ((name, buffer), alignment) in enumerate(zip(bound.items(), wanted, strict=True)):
+            source, begin = self.buffers[name], buffer.offset
+            if buffer.alignment != alignment or begin is not offset or not self._copies(buffer, source, _OF_A_BUFFER):
+                self._buffer(source, buffer, alignment, offset)
+            if index + 1 < len(wanted):
+                offset = self._next(offset, buffer.size, buffer.times, alignment, wanted[index + 1])
+
+    def _next(self, offset: Expr, size: Expr, times: Expr, before: int, alignment: int) -> Expr:
+        """The start of the next buffer; the distance is computed once for each size."""
+        if before % alignment:
+            return next_offset(offset, size, times, before, alignment)
+        key = (size, times, before, alignment)
+        if key not in self.distances:
+            self.distances[key] = next_offset(ZERO, size, times, before, alignment)
+        return offset + self.distances[key]
+
+    def _buffer(self, source: PlanBuffer, buffer: Buffer, alignment: int, offset: Expr) -> None:
+        """The properties of a bound buffer must be those of its buffer and of the contract."""
+        label, there = buffer.symbol, note("the buffer of the plan is here", source.span)
+        for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
+            if ours != theirs:
+                self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
+        self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
+        self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
+        if buffer.alignment != alignment:
+            message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
+            self.findings.refuse("R11", buffer, message, there)
+        self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
+
+    # --- machine
+
+    @BINDING.rule("R8", "target and ABI revision")
+    @BINDING.rule("R13", "fingerprints of plan, target and deployment")
+    def _identity(self) -> None:
+        machine, plan = self.machine, self.plan
+        abi = as_expr(machine.fields.get("abi"))
+        if abi is None or abi.integer != plan.abi:
+            stated = abi.text if abi is not None else "none"
+            where = note("the target is here", machine.span)
+            message = f"the plan is bound to ABI revision {plan.abi} of @{machine.symbol}, which has {stated}"
+            self.findings.refuse("R8", self.plan, message, where)
+        first = self.portable.tasks[0].span if self.portable.tasks else None
+        for what, found, expected, place in (
+            ("source", plan.source_fingerprint, plan_fingerprint_of(self.portable.operations), first),
+            ("target", plan.target_fingerprint, fingerprint_of(machine.operation), machine.span),
+            ("deployment", plan.deployment_fingerprint, fingerprint_of(self.deployment.operation), self.deployment.span),
+        ):
+            if found != expected:
+                message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
+                self.findings.refuse("R13", self.plan, message, note("what it is of is here", place))
+
+    @BINDING.rule("R14", "devices and memory are the deployment's, and there are devices for all ranks of the mesh")
+    def _machine(self) -> None:
+        there = note("the deployment is here", self.deployment.span)
+        for cls, found, field in ((Devices, self.bound.devices, "devices"), (Region, self.bound.regions, "memory")):
+            if len(found) != 1:
+                self.findings.refuse("R14", self.plan, f"a plan has one {cls.name}, found {len(found)}", there)
+            for holder in found[:1] if len(found) == 1 else ():
+                part, size = (Devices.count, holder.count) if isinstance(holder, Devices) else (Region.size, holder.size)
+                self._states(holder, part, size, field, there)
+        self._ranks(as_expr(self.deployment.fields.get("devices")), there)
+
+    def _states(self, holder: Devices | Region, part: Amount, size: Expr, field: str, there: Diagnostic) -> None:
+        """The plan's statements about its machine are those of the deployment's fields, with numbers for symbols."""
+        value = as_expr(self.deployment.fields.get(field))
+        ours = size if holder.says(part) else None
+        what = f"the {part.name} of @{holder.symbol}"
+        if ours is not None and value is not None:
+            self.findings.equal("R14", holder, what, ours, value.substitute(self.numbers), there)
+        elif ours is not value:
+            texts = [expr.text if expr is not None else "left open" for expr in (ours, value)]
+            self.findings.refuse("R14", holder, f"{what} is {texts[0]}, '{field}' of the deployment {texts[1]}", there)
+
+    def _ranks(self, devices: Expr | None, there: Diagnostic) -> None:
+        """Refuse a deployment unless it is proved to have a device for each rank of the mesh that the plan is under."""
+        ranks = self._mesh_ranks()
+        if ranks is None:
+            if self.portable.strategies or any(task.kind == "collective" for task in self.portable.tasks):
+                message = "the plan does not name its mesh (plan.mesh), so how many devices it needs can't be told"
+                self.findings.refuse("R14", self.plan, message, there)
+            return
+        if devices is None:
+            return
+        enough = Statement(devices + 1, ">", ranks)
+        verdict = enough.decide(self.findings.facts)
+        needed, there_are = (expr.substitute(self.numbers).text for expr in (ranks, devices))
+        how = "" if verdict.refuted else "; that these are enough can't be decided (unknown is not success): record it with bp.assume"
+        message = f"the strategy needs {needed} devices, the deployment has {there_are}{how}"
+        self.findings.claim("R14", self.plan, message, "the number of devices", enough, verdict, there)
+
+    def _mesh_ranks(self) -> Expr | None:
+        """The ranks of the mesh that the plan names; None if it names none."""
+        mesh = next(iter(self.portable.meshes), None)
+        return None if mesh is None else product(mesh.axes.values())
+
+    def _assumable(self) -> set[Relation]:
+        """The assumption that the derivation may make: as many devices as ranks."""
+        devices, ranks = as_expr(self.deployment.fields.get("devices")), self._mesh_ranks()
+        if devices is None or ranks is None:
+            return set()
+        return {Relation("greater", (devices + 1).substitute(self.numbers), ranks.substitute(self.numbers))}
+
+    @BINDING.rule("R16", "what the target's dialect says is the canonical construction")
+    def _extension(self) -> None:
+        """Whether what the target's dialect says is the canonical construction."""
+        extension = extension_of(self.kind)
+        if extension is not None:
+            own = [o for o in self.bound.operations if o.dialect == self.kind]
+            commands = [command.operation for command in self.bound.commands]
+            for deviation in extension.deviations(commands, own):
+                self.findings.refuse("R16", deviation.operation or self.plan, deviation.message)

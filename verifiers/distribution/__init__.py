@@ -1,0 +1,1 @@
+"""Whether a distributed module is one rank's part of a model."""

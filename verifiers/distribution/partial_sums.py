@@ -1,0 +1,73 @@
+"""The places where the partial sums of a block are reduced: as late as they can be.
+
+A partial sum passes an operation that is linear in its operands (or in some of them, times complete ones) if these are all partial over
+the same mesh axes, and nothing else reads them; what it makes is partial then. Everywhere else a partial sum is reduced where it arises.
+So attention and MLP in parallel are added first and reduced once, and `(y + w) + x` costs one reduction where `(y + x) + w` costs two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bpir.dialects.bp import TensorType
+from bpir.dialects.model.rules.operation import ModelOperation
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.distribution.typing_rule import Placed, typing_of
+
+
+class PartialSums:
+    """The partial sums of a block of a model under a placement.
+
+    Args:
+        erased: whether an operation stands for what it reads, as dropout does in inference.
+    """
+
+    def __init__(self, block: Operation, placed: Placed, erased: Callable[[Operation], bool]) -> None:
+        self._same: dict[Value, Value] = {}  # what an erased operation gives, and what it reads
+        self._readers: dict[Value, list[Operation]] = {}
+        self._over: dict[Value, tuple[str, ...]] = {}
+        self._passing: set[Value] = set()
+        operations = []
+        for operation in block.body:
+            rule = operation.declaration
+            if isinstance(rule, ModelOperation) and erased(operation):
+                pairs = zip(operation.results, operation.operands, strict=True)
+                self._same.update((value, self._read(operand)) for value, operand in pairs)
+                continue
+            operations.append(operation)
+            for value in operation.operands:
+                self._readers.setdefault(self._read(value), []).append(operation)
+        for operation in operations:
+            if isinstance(operation.declaration, ModelOperation):
+                self._operation(operation, operation.declaration, placed)
+
+    def over(self, value: Value) -> tuple[str, ...]:
+        """The mesh axes over which the operation that makes a value leaves a partial sum."""
+        return self._over.get(value, ())
+
+    def passes(self, value: Value) -> bool:
+        """Whether a partial sum is read as such, and reduced behind its reader."""
+        return self._read(value) in self._passing
+
+    def _read(self, value: Value) -> Value:
+        return self._same.get(value, value)
+
+    def _operation(self, operation: Operation, rule: ModelOperation, placed: Placed) -> None:
+        typing = typing_of(operation, placed)
+        for lane in typing.factors.lanes:
+            operands = [self._read(operation.operands[index]) for index in lane.operands if index not in rule.factors_of_sums]
+            over = {self._over.get(value, ()) for value in operands}
+            alone = all(self._readers[value] == [operation] and _is_sum(value) for value in operands)
+            passes = rule.passes_sums and len(over) == 1 and over != {()} and alone
+            if passes:
+                self._passing.update(operands)
+            for index in lane.results:
+                result = operation.results[index]
+                assert isinstance(result.type, TensorType)
+                self._over[result] = next(iter(over)) if passes else typing.result(index, result.type, result.type).unreduced
+
+
+def _is_sum(value: Value) -> bool:
+    """Whether the parts of a value on several ranks add up to it: of others a maximum is taken, which no addition may pass."""
+    rule = value.owner.declaration if isinstance(value.owner, Operation) else None
+    return not isinstance(rule, ModelOperation) or rule.reduction == "sum"

@@ -1,0 +1,255 @@
+"""The sizes that a workload gives a block's axes, in the words of the gate.
+
+The first two dimensions of a block's first argument are its batch axis and its token axis, unless the workload names others of its
+dimensions. Prefill works on all visible tokens, decode on one (Vaswani et al. 2017, section 3.2.3); training on whole sequences, where the
+visible tokens are the sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bpir.dialects.bind import as_expr, as_word
+from bpir.dialects.bp import ExprAttr, TensorType
+from bpir.dialects.model.attention import KvAppend
+from bpir.dialects.model.rules.operation import ModelOperation, layer_of
+from bpir.ir.attributes import Attribute
+from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
+from bpir.ir.operation import Operation, Value
+from bpir.ir.records import Record, evolved
+from bpir.ir.relations.facts import Relation
+from bpir.verifiers.distribution.typing_rule import symbol_name, weight_symbols
+
+Fields = Mapping[str, Attribute]
+
+
+class UnreadableWorkload(Exception):
+    """The workload can't be that of the block; the text says why."""
+
+
+class Phase(metaclass=Record):
+    """One inference phase of a block, as the workload says it.
+
+    Attributes:
+        name: `prefill` or `decode`.
+        context, query: the visible tokens and the new ones of each sequence.
+        sizes: what stands for each symbol of the model.
+        last: the same behind `model.last_token`; None where that is the identity.
+        needs: what must hold of these sizes.
+        causal: how attention over new tokens is counted.
+    """
+
+    name: str
+    context: Expr
+    query: Expr
+    sizes: Mapping[str, Expr]
+    last: Mapping[str, Expr] | None
+    needs: tuple[Relation, ...]
+    causal: str
+
+    def with_sizes(self, sizes: Mapping[str, Expr]) -> Phase:
+        """The phase with other sizes of axes of weights, which a workload does not change."""
+        last = {**self.last, **sizes} if self.last is not None else None
+        return evolved(self, sizes={**self.sizes, **sizes}, last=last)
+
+    def type(self, type: TensorType, last: bool = False) -> TensorType:
+        """The type with the sizes of the phase; `last` says that the value depends on the last token alone."""
+        sizes = self.last if last and self.last is not None else self.sizes
+        return type.rewritten(lambda expr: expr.substitute(sizes))
+
+    def is_identity(self, operation: Operation) -> bool:
+        """Whether an operation of the model has no task in the phase."""
+        rule = operation.declaration
+        return isinstance(rule, ModelOperation) and (rule.training_only or (rule.keeps_last_token and self.last is None))
+
+
+def inference_phase(block: Operation, workload: Fields) -> Phase:
+    """The phase of a block that a workload asks for.
+
+    Raises:
+        UnreadableWorkload: the workload says no phase or no context, or an axis can't become what it says.
+    """
+    name = as_word(workload.get("phase"))
+    if name not in ("prefill", "decode"):
+        raise UnreadableWorkload("the workload does not say the phase: add 'phase = prefill' or 'phase = decode'")
+    batch, token = _axes(block, workload)
+    named = _context(block)
+    context, query, needs = _tokens(name, workload, named)
+    sizes = [(batch, as_expr(workload.get("batch")) or batch), *([(named, context)] if named is not None else [])]
+    every = as_word(workload.get("head")) == "all" or query is ONE
+    return Phase(
+        name,
+        context,
+        query,
+        _replacing(block, [*sizes, (token, query)]),
+        None if every else _replacing(block, [*sizes, (token, ONE)]),
+        needs,
+        as_word(workload.get("causal")) or "dense",
+    )
+
+
+def _tokens(phase: str, workload: Fields, named: Expr | None) -> tuple[Expr, Expr, tuple[Relation, ...]]:
+    """The visible tokens, the new ones, and what must hold of them: of `context = prefix + query` two give the third."""
+    context, query, prefix = (as_expr(workload.get(field)) for field in ("context", "query", "prefix"))
+    if phase == "decode" and (query or prefix) is not None:
+        raise UnreadableWorkload("'query' and 'prefix' are fields of prefill")
+    if query is not None and prefix is not None:
+        whole = query + prefix
+        return whole, query, (Relation("equal", context, whole),) if context is not None else ()
+    context = context or named
+    if context is None:
+        raise UnreadableWorkload("the workload does not say how many tokens are visible")
+    if phase == "decode":
+        return context, ONE, ()
+    if query is not None:
+        return context, query, (Relation("greater", context + ONE, query),)
+    if prefix is not None:
+        return context, context - prefix, (Relation("greater", context, prefix),)
+    return context, context, ()
+
+
+def with_visible(workload: Fields, block: Operation, blocks: Iterable[Operation]) -> Fields:
+    """The workload for a block without attention, where it says no context: the one that the attentions of the other blocks name."""
+    if "context" in workload or {"query", "prefix"} <= workload.keys() or _context(block) is not None:
+        return workload
+    named = {context for other in blocks for context in _contexts(other)}
+    return {**workload, "context": ExprAttr(named.pop())} if len(named) == 1 else workload
+
+
+def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
+    """The substitute for each symbol of the model.
+
+    Raises:
+        UnreadableWorkload: the workload says a phase, or an axis can't become what it says.
+    """
+    wrong = next((field for field in ("phase", "query", "prefix", "head") if field in workload), None)
+    if wrong is not None:
+        raise UnreadableWorkload("training has no phase" if wrong == "phase" else f"training has no '{wrong}'")
+    batch, token = _axes(block, workload)
+    tokens = as_expr(workload.get("context")) or token
+    sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, tokens)]
+    named = _context(block)
+    return _replacing(block, [*sizes, *([(named, tokens)] if named is not None and named is not token else [])])
+
+
+def token_axis(block: Operation) -> Expr:
+    """The second dimension of the first argument: the axis that sequence parallelism shards."""
+    type = block.regions[0].blocks[0].arguments[0].type
+    assert isinstance(type, TensorType)
+    return type.dims[1]
+
+
+def _axes(block: Operation, workload: Fields) -> tuple[Expr, Expr]:
+    """The batch axis and the token axis of a block."""
+    first = block.regions[0].blocks[0].arguments[0].type if block.regions[0].blocks[0].arguments else None
+    if not isinstance(first, TensorType) or len(first.dims) < 2:
+        raise UnreadableWorkload("the first argument of the block has no batch axis and token axis")
+    known = [dim for dim in first.dims if symbol_name(dim) is not None]
+    found = []
+    for field, dim in zip(("batch_axis", "token_axis"), first.dims, strict=False):
+        named = as_expr(workload.get(field))
+        if named is not None and named not in known:
+            names = ", ".join(dim.text for dim in known) or "none"
+            raise UnreadableWorkload(f"'{field}' must be a symbol that is a dimension of the block's input ({names}), not '{named.text}'")
+        found.append(named or dim)
+    batch, token = found
+    if batch is token:
+        raise UnreadableWorkload(f"the batch axis and the token axis are both '{batch.text}'")
+    return batch, token
+
+
+def _contexts(block: Operation) -> set[Expr]:
+    return {operation.context for operation in ModelOperation.each(block.body)} - {ZERO}
+
+
+def _context(block: Operation) -> Expr | None:
+    """The number of visible tokens that the operations of the block name."""
+    found = _contexts(block)
+    if len(found) > 1:
+        raise UnreadableWorkload("the block names two contexts: " + ", ".join(sorted(expr.text for expr in found)))
+    return found.pop() if found else None
+
+
+def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Expr]:
+    """The substitute for each symbol; weights are the same under every workload, so none of their axes is replaced."""
+    found = {}
+    for axis, size in sizes:
+        if axis is not size:
+            if symbol_name(axis) is None:
+                raise UnreadableWorkload(f"the axis '{axis.text}' can't become '{size.text}'")
+            found[axis.text] = size
+    for operation in block.body:
+        changed = weight_symbols(operation) & found.keys()
+        if changed:
+            names = ", ".join(sorted(changed))
+            raise UnreadableWorkload(f"the weights of '{layer_of(operation)}' have the axis {names}, which the workload replaces")
+    return found
+
+
+def pairs_counted(causal: str, query: Expr, context: Expr, window: Expr | None) -> Expr | None:
+    """The scores of attention that count, of a sequence and head, where `query` of the `context` tokens are new; None if all do.
+
+    `half` is half of them, rounded up. `exact` is all but those of a new token with later ones, of which there are `query*(query - 1)/2`;
+    with a window token `i` of the new ones sees `min(context - query + i, window)`.
+    """
+    if causal == "half":
+        return ceildiv(query * context, 2)
+    if causal == "exact" and window is None:
+        return query * context - query * (query - ONE) / 2
+    if causal == "exact" and window is not None:
+        before = context - query
+        growing = maximum(ZERO, minimum(query, window - before))  # tokens that see all before them
+        return growing * before + growing * (growing + ONE) / 2 + (query - growing) * window
+    return None
+
+
+def over_new_tokens(operation: Operation) -> bool:
+    """Whether an attention is over new tokens: of a `kv_append`, or its own; another input's tokens are all visible."""
+    if comes_from_append(operation) or "context" in operation.properties:
+        return True
+    query, key = operation.operands[0], operation.operands[-2]
+    if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
+        return True
+    return query.type.dims[1] is key.type.dims[1] and bool(_arguments(query) & _arguments(key))
+
+
+def comes_from_append(operation: Operation) -> bool:
+    """Whether K and V of an attention are what a `kv_append` of the model gives."""
+    return KvAppend.of(operation.operands[-2].producer) is not None
+
+
+def _arguments(value: Value) -> set[Value]:
+    """The arguments of the block that a value depends on."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if current not in seen:
+            seen.add(current)
+            if isinstance(current.owner, Operation):
+                stack.extend(current.owner.operands)
+            else:
+                found.add(current)
+    return found
+
+
+def behind_last_token(block: Operation, phase: Phase) -> set[Value]:
+    """The values of a block that depend on the last token of each sequence alone.
+
+    Raises:
+        UnreadableWorkload: an operation reads such a value beside one of all tokens.
+    """
+    found: set[Value] = set()
+    for operation in block.body:
+        rule = operation.declaration
+        if not isinstance(rule, ModelOperation):
+            continue
+        if rule.keeps_last_token and phase.last is not None:
+            found.update(operation.results)
+        elif not found.isdisjoint(operation.operands):
+            types = [v.type for v in operation.operands if v not in found and isinstance(v.type, TensorType)]
+            if any(phase.type(type) is not phase.type(type, last=True) for type in types):
+                raise UnreadableWorkload(f"'{layer_of(operation)}' reads all tokens beside the last one")
+            found.update(operation.results)
+    return found

@@ -1,0 +1,1 @@
+"""Whether a plan does what its distributed module says."""

@@ -1,0 +1,1 @@
+"""The structure of a module by itself, level by level."""

@@ -1,0 +1,238 @@
+"""The structure of a concrete plan by itself: references, order, layout, transfers, and the rules of its target (concrete.R1 to R8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bpir.dialects.bind import Deployment, Target
+from bpir.dialects.concrete.envelope import Buffer, Command, Devices, Plan, Region, Section, Transfer
+from bpir.dialects.concrete.extension import extension_of
+from bpir.dialects.levels import ConcretePlanIR
+from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
+from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.diagnostic import Diagnostic, note, suggestion
+from bpir.ir.dialect import dialect_of, is_input
+from bpir.ir.expressions.expression import ZERO, Expr, constant
+from bpir.ir.operation import Operation
+from bpir.ir.properties import references, symbol_of
+from bpir.verifiers.binding.contract import least_multiple, taken
+from bpir.verifiers.rulebooks import CONCRETE
+from bpir.verifiers.rules import Findings
+from bpir.verifiers.structure.capacity import verify_capacity
+from bpir.verifiers.structure.sections import Rules, SectionCheck
+
+_SYMBOLS: dict[str, type[OperationDeclaration]] = {
+    Plan.target.name: Target,
+    Plan.deployment.name: Deployment,
+    Region.devices.name: Devices,
+    Buffer.region.name: Region,
+    Command.reads.name: Buffer,
+    Command.writes.name: Buffer,
+}
+"""The names that references of the envelope may resolve to; `after`, and those of a target's dialect, name commands."""
+
+_DOUBLINGS = 8
+"""Multiples of a buffer's alignment that its offset may be rounded up to, and still be seen at once not to be below what it rounds."""
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Everything that is wrong with a concrete module by itself."""
+    return _Structure(module).verify()
+
+
+class _Structure:
+    def __init__(self, module: Operation) -> None:
+        self.ir = ConcretePlanIR(module)
+        self.facts = self.ir.symbols.facts
+        self.findings = Findings("concrete", self.facts)
+        self.operations = self.ir.operations
+        self.commands = self.ir.commands
+        self.named = {name: o for o in self.operations if (name := symbol_of(o))}
+
+    @CONCRETE.rule("R9", "every command is of a section where there are sections, and two of them run the same commands or none in common")
+    @CONCRETE.rule("R10", "sections are behind those that they are after, and name buffers that they use")
+    @CONCRETE.rule("R11", "a buffer is there once, or once for each run of the sections that use it")
+    def verify(self) -> list[Diagnostic]:
+        plans = self.ir.plans
+        if len(plans) != 1:
+            place = plans[1] if plans else next((o for o in self.operations if not is_input(o.name)), None)
+            self.findings.refuse("R1", place, f"a concrete module has one concrete.plan, found {len(plans)}")
+            return self.findings.diagnostics
+        kind = self._kind(plans[0])
+        self._references(kind)
+        if self.findings.diagnostics:
+            return self.findings.diagnostics
+        self._order()
+        self._transfers()
+        self._layout()
+        held = {buffer.symbol: (buffer, buffer.times) for buffer in self.ir.buffers}
+        SectionCheck(self.findings, Rules("R9", "R10", "R11"), self.ir.sections, self.commands, held).run()
+        return self.findings.diagnostics + self._target(kind)
+
+    @CONCRETE.rule("R8", "a target that is bound to has an extension")
+    def _kind(self, plan: Plan) -> str:
+        """The kind of the target; empty, and a finding, if nothing extends the envelope for it."""
+        target = Target.of(self.named.get(plan.target))
+        if target is None:
+            return ""
+        kind = target.kind
+        if extension_of(kind) is None:
+            self.findings.refuse("R8", target, f"nothing is known of targets of the kind '{kind}'")
+        return kind
+
+    @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
+    @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
+    def _references(self, kind: str) -> None:
+        known_as = self._symbols()
+        alien, judged = self._dialects(kind)
+        for operation in self.operations:
+            if operation.name in alien:
+                message = f"'{operation.name}' can't be in a plan for a {kind} target"
+                self.findings.refuse("R7", operation, message)
+            if operation.name not in judged:
+                continue
+            dialect = operation.dialect
+            for name, attribute in operation.properties.items():
+                said = attribute.__class__
+                if said is SymbolRefAttr:
+                    used: tuple[str, ...] = (attribute.name,)  # type: ignore[attr-defined]
+                elif said is ArrayAttr:
+                    used = references(attribute)
+                else:
+                    continue
+                cls = _SYMBOLS.get(name) if dialect == self.ir.level else None
+                what = cls.name if cls is not None else "command"
+                known = known_as[what]
+                if not known.issuperset(used):
+                    self._unknown(operation, name, what, [symbol for symbol in used if symbol not in known], known)
+                if len(used) > 1 and len(set(used)) != len(used) and dialect == self.ir.level:
+                    self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
+
+    def _unknown(self, operation: Operation, name: str, what: str, symbols: Sequence[str], known: set[str]) -> None:
+        for symbol in symbols:
+            self.findings.refuse("R1", operation, f"'{name}' names no {what}: @{symbol}{suggestion(symbol, known)}")
+
+    def _symbols(self) -> dict[str, set[str]]:
+        """The symbols that a reference may name, by the kind of what it names."""
+        known = {cls.name: {symbol_of(one.operation) for one in self.ir.each(cls)} for cls in _SYMBOLS.values()}
+        return {**known, "command": {command.symbol for command in self.commands}}
+
+    def _dialects(self, kind: str) -> tuple[set[str], set[str]]:
+        """Of the names of operations those that can't be in a plan for the kind of target, and those whose references are judged here.
+
+        Inputs of derivations are judged by themselves, sections by R10.
+        """
+        names = {operation.name for operation in self.operations}
+        ours = {name: dialect for name in names if (dialect := dialect_of(name)) is not None}
+        alien = {name for name, dialect in ours.items() if kind and dialect.is_extension and dialect.name != kind and not dialect.is_input}
+        inputs = {name for name, dialect in ours.items() if dialect.is_input}
+        return alien, names - alien - inputs - {Section.name}
+
+    @CONCRETE.rule("R2", "commands are after those that they need")
+    def _order(self) -> None:
+        place = {command.symbol: index for index, command in enumerate(self.commands)}
+        for command in self.commands:
+            for name in command.after:
+                if place[name] >= place[command.symbol]:
+                    where = note("it is here", self.commands[place[name]].span)
+                    self.findings.refuse("R2", command, f"@{command.symbol} is not after @{name}, which it needs", where)
+
+    @CONCRETE.rule("R6", "a transfer is between two devices that there are")
+    def _transfers(self) -> None:
+        devices = next(iter(self.ir.devices), None)
+        for command in Transfer.each(self.operations):
+            ends = command.ends
+            if len(ends) != 2 or ends[0] == ends[1]:
+                found = ", ".join(map(str, ends)) or "none"
+                self.findings.refuse("R6", command, f"the transfer @{command.symbol} needs two devices; it has {found}")
+            elif devices is None:
+                self.findings.refuse("R6", command, f"the transfer @{command.symbol} needs two devices; the plan has none")
+            else:
+                self._enough(command, devices, max(ends) + 1)
+
+    def _enough(self, transfer: Transfer, devices: Devices, needed: int) -> None:
+        """There are as many devices as the transfer needs."""
+        count = devices.count
+        verdict = self.facts.at_least(count, constant(needed))
+        if not verdict.proved:
+            how = f"there are {count.text}" if verdict.refuted else f"that {count.text} are enough can't be decided"
+            where = note("the devices are here", devices.span)
+            message = f"the transfer @{transfer.symbol} needs {needed} devices, {how}"
+            self.findings.refuse("R6", transfer, message, where, undecided=not verdict.refuted)
+
+    # --- layout
+
+    @CONCRETE.rule("R5", "they fit into the region")
+    def _layout(self) -> None:
+        for region in self.ir.regions:
+            held = [buffer for buffer in self.ir.buffers if buffer.region == region.symbol]
+            before = len(self.findings.diagnostics)
+            self._all_aligned(held)
+            self._disjoint(held)
+            if len(self.findings.diagnostics) == before:
+                verify_capacity(self.findings, "R5", region, held)
+
+    @CONCRETE.rule("R3", "a buffer's offset is a multiple of its alignment")
+    def _all_aligned(self, held: Sequence[Buffer]) -> None:
+        """The sum of two multiples is one: of buffers with the same alignment only the distances are judged, and each of them once."""
+        known: dict[tuple[Expr, int], bool] = {}
+        before, good, last = ZERO, True, 0
+        for buffer in held:
+            alignment, offset = buffer.alignment, buffer.offset
+            step = (offset - before, alignment)
+            if step not in known:
+                known[step] = self.facts.divides(constant(alignment), step[0]).proved
+            good = (good and alignment == last and known[step]) or self._aligned(buffer, alignment, offset)
+            before, last = offset, alignment
+
+    def _aligned(self, buffer: Buffer, alignment: int, offset: Expr) -> bool:
+        verdict = self.facts.divides(constant(alignment), offset)
+        if not verdict.proved:
+            how = "is not" if verdict.refuted else "can't be decided to be"
+            self.findings.refuse(
+                "R3",
+                buffer,
+                f"the offset of @{buffer.symbol} {how} a multiple of {alignment}: {offset.text}",
+                note(verdict.text),
+                undecided=not verdict.refuted,
+            )
+        return verdict.proved
+
+    @CONCRETE.rule("R4", "buffers of a region are in the order of their offsets and do not overlap")
+    def _disjoint(self, held: Sequence[Buffer]) -> None:
+        """Each buffer begins where the one before ends, or later; the first not below 0. No size is negative (bp.R5).
+
+        An offset that is an end rounded up to a multiple is not below that end; others are compared. A layer's sizes and distances come
+        again with every layer: each pair of them is judged once.
+        """
+        apart: set[tuple[Expr, Expr]] = set()
+        for index, buffer in enumerate(held):
+            offset = buffer.offset
+            known = len(self.findings.diagnostics)
+            if index == 0:
+                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, constant(0))
+                continue
+            before = held[index - 1]
+            begin, bytes_before = before.offset, taken(before.size, before.times, before.alignment)
+            pair = (offset - begin, bytes_before)
+            if pair in apart:
+                continue
+            end = begin + bytes_before
+            aligned = buffer.alignment
+            if not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
+                where = note(f"@{before.symbol} ends at {end.text}", before.span)
+                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, end, where)
+            if len(self.findings.diagnostics) == known:
+                apart.add(pair)
+
+    # --- the target
+
+    def _target(self, kind: str) -> list[Diagnostic]:
+        extension = extension_of(kind)
+        if extension is None:
+            return []
+        findings = Findings(kind, self.facts)
+        own = [o for o in self.operations if o.dialect == kind]
+        for violation in extension.violations([command.operation for command in self.commands], own):
+            findings.refuse(violation.rule, violation.operation, violation.message, *violation.notes)
+        return findings.diagnostics

@@ -1,0 +1,181 @@
+"""The structure of a distributed module: references of its blocks, axes of its values, forms of its tasks (rules dist.R1 to dist.R5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from bpir.dialects.bind import Strategy, Workload, as_word
+from bpir.dialects.bp import TensorType
+from bpir.dialects.dist.placement import Placement
+from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
+from bpir.dialects.levels import DistributedTaskIR
+from bpir.dialects.model.rules.operation import ModelOperation
+from bpir.dialects.model.rules.sizes import TOKEN_RANK
+from bpir.dialects.network import calls, networks
+from bpir.ir.diagnostic import Diagnostic, error, suggestion
+from bpir.ir.operation import Operation
+from bpir.verifiers.distribution.network_calls import runs
+from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
+from bpir.verifiers.rulebooks import DIST
+from bpir.verifiers.stage_rows import verify_shares
+from bpir.verifiers.structure.properties import counts_of, expected_count
+
+
+def verify(module: Operation) -> list[Diagnostic]:
+    """Everything that is wrong with the blocks of a distributed module by themselves."""
+    ir = DistributedTaskIR(module)
+    found: list[Diagnostic] = []
+    for whole in networks(module)[:1]:
+        found.extend(verify_shares(ir.symbols.facts, ir.stages, {n: (whole, t) for n, t in runs(calls(whole)).items()}, "block"))
+    for block in (*ir.blocks, *ir.borders):
+        found.extend(_references(ir, block))
+        mesh = ir.mesh_of(block)
+        if mesh is not None:
+            unknown = list(_axes(block, mesh.axes))
+            found.extend(unknown)
+            found.extend(d for placement in ir.placements if not unknown for d in _placed(block, placement))
+            found.extend(d for placement in ir.placements for d in _between(ir, block, placement))
+        found.extend(_forms(block))
+    return found
+
+
+@DIST.rule("R1", "a block names a mesh, a workload and a strategy of the module")
+def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
+    for part, name, kind, known in (
+        (Block.mesh, block.mesh, Mesh.name, [mesh.symbol for mesh in ir.meshes]),
+        (Block.workload, block.workload, Workload.name, [workload.symbol for workload in ir.workloads]),
+        (Block.strategy, block.strategy, Strategy.name, [strategy.symbol for strategy in ir.strategies]),
+    ):
+        if name not in known and block.says(part):
+            yield error(f"the module has no {kind} @{name}{suggestion(name, known)} [dist.R1]", block.span)
+
+
+@DIST.rule("R2", "each axis of a value is on the block's mesh")
+def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
+    right: set[TensorType] = set()
+    for operation, type in _tensors(block):
+        if type in right:
+            continue
+        axes = [axis for names in type.axes for axis in names]
+        if all(axis in mesh for axis in (*axes, *type.unreduced, *type.shared)):
+            right.add(type)
+        for axis in dict.fromkeys((*axes, *type.unreduced, *type.shared)):
+            if axis not in mesh:
+                yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
+
+
+@DIST.rule(
+    "R4",
+    "a dimension is sharded as the module's placement says: an axis that it names wherever it is, one with `between` there or nowhere, "
+    "and any other over no mesh axis of the placement; the shares of a reduced gradient are its own",
+)
+def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
+    rule = _Placing(placement)
+    right: set[TensorType] = set()  # thousands of values are of a few types
+    for operation, type in _tensors(block):
+        if type in right:
+            continue
+        task = Task.of(operation)
+        if task is not None and task.phase == "gradient_reduction":
+            continue
+        wrong = list(rule.wrong(type))
+        if not wrong:
+            right.add(type)
+        for message in wrong:
+            yield error(f"{message}, the placement says; found {type.text} [dist.R4]", operation.span)
+
+
+class _Placing:
+    """Where the dimensions of types lie under a placement."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._groups = {axis: group for group in placement.groups for axis in group.axes}
+        self._used = {group.mesh_axis for group in placement.groups}
+        self._names = {size.text: axis for axis, size in placement.resized.items()}
+        self._of_experts = {axis for axis, group in self._groups.items() if group.mesh_axis == EXPERT}
+
+    def wrong(self, type: TensorType) -> Iterator[str]:
+        """The axes that lie otherwise, and where they must lie."""
+        for place, (dim, on) in enumerate(zip(type.dims, type.axes, strict=True)):
+            axis = self._names.get(dim.text, dim.text)
+            axes = tuple(mesh_axis for mesh_axis in on if mesh_axis in self._used)
+            group = self._groups.get(axis)
+            if self._is_of_experts(place, axis, axes) or (group is None and dim.symbols != (dim.text,)):
+                continue  # or it is a number or a composite: a placement can't name it
+            wanted = () if group is None else (group.mesh_axis,)
+            if axes != wanted and not (group is not None and group.between and not axes):
+                where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
+                yield f"the axis {axis} lies {where}"
+
+    def _is_of_experts(self, place: int, axis: str, axes: tuple[str, ...]) -> bool:
+        """Whether the rows of a token lie where their experts do, which are the rows of weights."""
+        at_rows = place == TOKEN_RANK and axes == (EXPERT,)
+        return bool(self._of_experts) and (at_rows or (axis in self._of_experts and not axes))
+
+
+@DIST.rule("R5", "in training a placement has an axis with `between` exactly if the block's strategy shards the sequence")
+def _between(ir: DistributedTaskIR, block: Block, placement: Placement) -> Iterable[Diagnostic]:
+    strategy = next((strategy for strategy in ir.strategies if strategy.symbol == block.strategy), None)
+    if strategy is not None and any(task.phase == "forward" for task in block.tasks):
+        shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
+        if shards != any(group.between and group.mesh_axis == TENSOR for group in placement.groups):
+            wanted, found = ("an axis", "none") if shards else ("no axis", "one")
+            message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
+            yield error(message, placement.span)
+
+
+def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:
+    """The types of the tensors of a block, each with the operation that has it."""
+    for argument in block.arguments:
+        if isinstance(argument.type, TensorType):
+            yield block.operation, argument.type
+    for task in block.operation.body:
+        for result in task.results:
+            if isinstance(result.type, TensorType):
+                yield task, result.type
+
+
+@DIST.rule(
+    "R3",
+    "a compute task works on tensors, as many and of such ranks as the operation of its kind; a write is to "
+    "states, its last operands, one a result",
+)
+def _forms(block: Block) -> Iterable[Diagnostic]:
+    for task in block.tasks:
+        if isinstance(task, Compute):
+            wrong = _no_tensor(task) or _wrong_form(task) or _no_state(task)
+            if wrong:
+                yield error(f"'{task.label}', a task of kind '{task.kind}', {wrong} [dist.R3]", task.span)
+
+
+def _no_tensor(task: Compute) -> str:
+    other = next((v.type for v in (*task.operands, *task.results) if not isinstance(v.type, TensorType)), None)
+    return f"works on !bp.tensor values, found {other.text}" if other is not None else ""
+
+
+def _wrong_form(task: Compute) -> str:
+    """A task that is a whole operation has its form; a gradient, a sum or an update has operands and results that its gate knows."""
+    rule = task.rule
+    counts = counts_of(rule) if rule is not None and task.is_whole else None
+    if rule is None or counts is None:
+        return ""
+    states = len(task.results) if task.writes_state else 0
+    least, most = counts.operands
+    return (
+        expected_count("operand", (least + states, None if most is None else most + states), len(task.operands))
+        or expected_count("result", counts.results, len(task.results))
+        or _wrong_rank(task, rule)
+    )
+
+
+def _wrong_rank(task: Compute, rule: ModelOperation) -> str:
+    for value in (*task.operands, *task.results):
+        if rule.rank and isinstance(value.type, TensorType) and len(value.type.dims) != rule.rank:
+            return f"works on tensors of {rule.rank} dimensions, found {value.type.text}"
+    return ""
+
+
+def _no_state(task: Compute) -> str:
+    if not task.writes_state or len(task.states) == len(task.results):
+        return ""
+    return "writes states, and its last operands are not one dist.state, or what was written to one, for each result"

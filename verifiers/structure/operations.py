@@ -1,0 +1,159 @@
+"""Structural verification: what every module must satisfy, whatever its level.
+
+Dominance, successors and terminators, unique symbols, the rules of each declared operation, and written types that agree with the
+inferred ones. All errors are gathered, in the order of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bpir.ir.attributes import Attribute, StringAttr
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
+from bpir.ir.operation import Operation, Region, types_of
+from bpir.verifiers.structure.dominance import check_dominance
+from bpir.verifiers.structure.properties import Said, counts_of, expected, miscounted, said
+
+
+def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
+    """Every structural error of a module, in the order of the text; none if it is well formed.
+
+    Args:
+        operations: those of the module's walk, where they are known already.
+        properties: what they say (`said`), where it is known already.
+    """
+    report = Report()
+    operations = list(module.walk()) if operations is None else operations
+    properties = said(operations) if properties is None else properties
+    sound = not any(_wrong(operation, name, attribute) for operation, name, attribute in properties)
+    for operation in operations:
+        _check_operation(operation, sound, report)
+    check_dominance(operations, report)
+    return sorted(report.diagnostics, key=lambda d: d.span.start if d.span is not None else -1)
+
+
+def _wrong(operation: Operation, name: str, attribute: Attribute) -> str:
+    """The fault of a property by itself; empty if there is none."""
+    checks = expected(operation.declaration) if operation.declaration is not None else None
+    if checks is None:
+        return ""
+    check = checks.get(name)
+    if check is None:
+        return f"'{operation.name}' has no property '{name}'{suggestion(name, checks)}"
+    wanted = check.expected(attribute)
+    return f"'{name}' of '{operation.name}' must be {wanted}, not {attribute}" if wanted else ""
+
+
+def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
+    if operation.successors:
+        _check_successors(operation, report)
+    for region in operation.regions:
+        _check_region(operation, region, report)
+    declaration = operation.declaration
+    if declaration is None:
+        return
+    before = len(report.diagnostics)
+    _check_counts(operation, declaration, report)
+    _check_properties(operation, declaration, sound, report)
+    if len(report.diagnostics) > before:
+        return
+    declaration.verify(operation, report)
+    if len(report.diagnostics) == before:
+        _check_inferred(operation, report)
+    if declaration.terminator and operation.parent is not None and operation.parent.operations[-1] is not operation:
+        report.error(operation, f"'{operation.name}' must be the last operation of its block")
+    if declaration.symbol_table:
+        _check_symbols(operation, report)
+
+
+def _check_successors(operation: Operation, report: Report) -> None:
+    """Only the last operation of a block has successors: blocks of its region."""
+    block = operation.parent
+    if block is None or block.operations[-1] is not operation:
+        report.error(operation, "an operation with successors must be the last of its block")
+    elif any(successor.parent is not block.parent for successor in operation.successors):
+        report.error(operation, "a successor must be a block of the same region")
+
+
+def _check_properties(operation: Operation, declaration: OperationDeclaration, sound: bool, report: Report) -> None:
+    """All that are required are there; unless it is known already (`sound`), each is one of the declaration's, and of its kind."""
+    properties = operation.properties
+    for name in declaration.required:
+        if name not in properties:
+            report.error(operation, f"'{operation.name}' lacks its property '{name}'")
+    for name, attribute in () if sound else properties.items():
+        wrong = _wrong(operation, name, attribute)
+        if wrong:
+            report.error(operation, wrong)
+
+
+def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Report) -> None:
+    """As many operands, results and regions (each with one block) as the parts of the declaration stand for, and no successors."""
+    for wrong in miscounted(declaration, len(operation.operands), len(operation.results), len(operation.regions)):
+        report.error(operation, f"'{operation.name}' {wrong}")
+    if not operation.regions and not operation.successors:
+        return
+    counts = counts_of(declaration)
+    if counts is None or counts.regions[1] is None:
+        return
+    if operation.successors:
+        report.error(operation, f"'{operation.name}' has no successors")
+    for region in operation.regions[: counts.regions[1]]:
+        if len(region.blocks) != 1:
+            report.error(operation, f"'{operation.name}' expects 1 block in its region, found {len(region.blocks)}")
+
+
+def _check_region(operation: Operation, region: Region, report: Report) -> None:
+    if not region.blocks:
+        return
+    entry = region.blocks[0]
+    for block in region.blocks:
+        last = block.operations[-1] if block.operations else None
+        if last is None:
+            if len(region.blocks) > 1 or operation.name == "func.func":
+                report.error(operation, f"the block ^{block.name or 'bb0'} is empty: it needs an operation that ends it")
+            continue
+        if entry in last.successors:
+            report.error(operation, "the entry block of a region cannot be a successor")
+        ends = last.declaration is None or last.declaration.terminator
+        if not ends and (len(region.blocks) > 1 or operation.name == "func.func"):
+            report.error(last, f"'{last.name}' cannot end a block")
+
+
+def _check_symbols(operation: Operation, report: Report) -> None:
+    first: dict[str, Operation] = {}
+    for region in operation.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                name = child.properties.get("sym_name") or child.attributes.get("sym_name")
+                if not isinstance(name, StringAttr):
+                    continue
+                other = first.setdefault(name.value, child)
+                if other is not child:
+                    report.error(
+                        child,
+                        f"redefinition of symbol '@{name.value}'",
+                        report.note(other, "it is first defined here"),
+                    )
+
+
+def _check_inferred(operation: Operation, report: Report) -> None:
+    assert operation.declaration is not None
+    try:
+        inferred = operation.declaration.infer(operation)
+    except DiagnosticError as problem:
+        report.diagnostics.extend(problem.diagnostics)
+        return
+    if inferred is None:
+        return
+    written = types_of(operation.results)
+    if len(written) != len(inferred):
+        report.error(operation, f"'{operation.name}' has {len(inferred)} result(s), not {len(written)}")
+        return
+    for index, (type_, wanted) in enumerate(zip(written, inferred, strict=True)):
+        if type_ is not wanted:
+            report.error(operation, f"the type of result {index} is {type_}, but {wanted} follows from the operands")
+
+
+__all__ = ["DECLARATIONS", "verify"]

@@ -1,0 +1,138 @@
+"""Symbols: every one that our operations use is declared, and the bound numbers satisfy the relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bpir.dialects.bp import Assume, Bind, Symbols, SymbolTable, expressions_in, symbol_table, undeclared_symbol
+from bpir.ir.attributes import Attribute
+from bpir.ir.diagnostic import Diagnostic, Span, error, note
+from bpir.ir.dialect import dialect_of
+from bpir.ir.expressions.expression import ExpressionError
+from bpir.ir.operation import Operation, top_level
+from bpir.ir.relations.facts import Relation
+from bpir.verifiers.rulebooks import BP
+from bpir.verifiers.structure.properties import Said
+
+
+def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+    """Undeclared symbols, symbols declared or bound twice, and relations that are false."""
+    if not any(dialect_of(name) is not None for name in {o.name for o in operations}):
+        return []
+    found = [*undeclared(module, operations, properties), *_declared_once(module)]
+    return found or list(_relations(module))
+
+
+@BP.rule("R1", "every symbol that an operation uses is declared")
+def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+    """Each symbol that no declaration names (R1), once, where it is first."""
+    ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
+    own = [o for o in operations if o.name in ours]
+    declared = set(symbol_table(module).names)
+    faulty = _faulty(own, (attribute for operation, _, attribute in properties if operation.name in ours), declared)
+    found: list[Diagnostic] = []
+    shown: set[str] = set()
+    for operation in own if faulty else [o for o in own if isinstance(o.declaration, Bind)]:
+        for name in _unknown(operation, faulty, declared):
+            if name not in shown:  # where it is first: what follows says it again
+                shown.add(name)
+                found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
+    return found
+
+
+def _faulty(operations: Sequence[Operation], properties: Iterable[Attribute], declared: set[str]) -> set[Attribute]:
+    """The attributes and types of the operations that hold an undeclared symbol."""
+    used = set(properties)
+    used.update({value.type for operation in operations for value in operation.results})
+    used.update(attribute for o in operations if o.attributes or o.regions for attribute in _outside(o))
+    return {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
+
+
+def _unknown(operation: Operation, faulty: set[Attribute], declared: set[str]) -> list[str]:
+    """The undeclared symbols that an operation uses or binds, each once."""
+    unknown: dict[str, None] = {}
+    for attribute in (*operation.properties.values(), *_outside(operation)):
+        if attribute in faulty:
+            unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
+    bound = Bind.of(operation)
+    if bound is not None:
+        unknown.update(dict.fromkeys(name for name in bound.bindings if name not in declared))
+    return list(unknown)
+
+
+def _outside(operation: Operation) -> list[Attribute]:
+    """The parts of an operation outside its properties: free attributes, and the types of what it defines."""
+    found: list[Attribute] = list(operation.attributes.values())
+    found += [value.type for value in operation.results]
+    found += [argument.type for region in operation.regions for block in region.blocks for argument in block.arguments]
+    return found
+
+
+def _place(operation: Operation, name: str) -> Span | None:
+    """The place where the operation's text names the symbol; the whole operation if the symbol only follows from its text."""
+    span = operation.span
+    if span is None:
+        return None
+    pattern = rf'"(?:\\.|[^"\\])*"|[%@#!^]\w+|\b({re.escape(name)})\b'
+    words = re.finditer(pattern, span.source.text[span.start : span.end], re.ASCII)
+    found = next((word for word in words if word[1]), None)
+    return Span(span.source, span.start + found.start(), span.start + found.end()) if found else span
+
+
+@BP.rule("R2", "it is declared once")
+@BP.rule("R3", "it is bound to a number once")
+def _declared_once(module: Operation) -> Iterable[Diagnostic]:
+    """Each symbol is declared in one place, and bound in one place."""
+    first: dict[tuple[str, str], Operation] = {}
+    for operation in _saying(module):
+        if (declared := Symbols.of(operation)) is not None:
+            verb, rule, names = "declared", "bp.R2", declared.symbols
+        elif (bound := Bind.of(operation)) is not None:
+            verb, rule, names = "bound", "bp.R3", tuple(bound.bindings)
+        else:
+            continue
+        for name in names:
+            other = first.setdefault((verb, name), operation)
+            if other is not operation:
+                yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, note(f"first {verb} here", other.span))
+
+
+@BP.rule("R4", "the relations hold for the bound numbers, and numbers are found that satisfy them all")
+def _relations(module: Operation) -> Iterable[Diagnostic]:
+    table = symbol_table(module)
+    broken = table.facts.violations()
+    said = [found for o in _saying(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
+    for operation in said:
+        for relation in operation.relations:
+            if relation in broken:
+                fault = f"{_fault(relation, table)}{_numbers_of(relation, table)}"
+                yield error(f"the relation '{relation.text}' {fault} [bp.R4]", operation.span)
+    if broken:
+        return
+    answer = table.facts.satisfied
+    if answer.witness is None:
+        own = [operation for operation in said if set(answer.relations) & set(operation.relations)]
+        yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
+
+
+def _saying(module: Operation) -> list[Operation]:
+    """The operations that say something of symbols: a few of many thousands."""
+    return [o for o in top_level(module) if isinstance(o.declaration, Symbols | Bind | Assume)]
+
+
+def _numbers_of(relation: Relation, table: SymbolTable) -> str:
+    """` for t = 3`: the numbers that its symbols are bound to."""
+    names = sorted({*relation.left.symbols, *relation.right.symbols})
+    numbers = ", ".join(f"{n} = {table.bindings[n]}" for n in names if n in table.bindings)
+    return f" for {numbers}" if numbers else ""
+
+
+def _fault(relation: Relation, table: SymbolTable) -> str:
+    """Why a relation does not hold: it is false, or it has no value."""
+    if all(name in table.bindings for name in relation.symbols):
+        try:
+            relation.holds(table.bindings)
+        except ExpressionError as problem:
+            return f"has no value ({problem})"
+    return "is false"

@@ -1,0 +1,1 @@
+"""Whether a distributed module trains a model."""

@@ -1,0 +1,200 @@
+"""The values that the training of a block needs, read off the model alone: uses, kept values, and what a strategy makes again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from bpir.dialects.model.attention import BatchMatmul
+from bpir.dialects.model.elementwise import Softmax
+from bpir.dialects.model.rules.conventions import Calculon, Standard
+from bpir.dialects.model.rules.operation import ModelOperation
+from bpir.ir.operation import Operation, Value
+from bpir.verifiers.training.layout import Layout
+
+Use = tuple[Operation, int]
+Kept = tuple[Value | Operation, bool]
+"""A kept value (or a mask, as its dropout), and whether it lies whole inside a region, gathered from the shards of the sequence."""
+
+
+class Needs:
+    """The uses and needs of a decomposed block under the choices of a convention."""
+
+    def __init__(self, model: Operation, layout: Layout, convention: Standard) -> None:
+        self.model = model
+        self.layout = layout
+        self.choices = convention.choices
+        self.calculon = isinstance(convention, Calculon)
+        self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
+        self._uses: dict[Value, set[Use]] = {}
+        self._all_uses: dict[Value, frozenset[Use]] = {}
+        self._reads: dict[Use, list[Value | Operation]] = {}
+        for operation in model.body:
+            rule = operation.declaration
+            with_gradient = rule.with_gradient(operation) if isinstance(rule, ModelOperation) else range(len(operation.operands))
+            for index in with_gradient:
+                self._uses.setdefault(operation.operands[index], set()).add((operation, index))
+        self.products: set[Operation] = set()  # attention's last ones, whose result is kept though they are repeated
+        self.recomputed: set[Operation] = set()
+        self.attention, behind = self._attention()
+        self.gathered_again: set[Value] = set()
+        self.reduced_again: set[Value] = set()
+        self._repeat(behind)
+
+    def uses(self, value: Value) -> frozenset[Use]:
+        """Every use of a value of the model, the block's return included."""
+        found = self._all_uses.get(value)
+        if found is None:
+            found = self._all_uses[value] = frozenset(self._uses.get(value, ()))
+        return found
+
+    def entering(self, value: Value) -> frozenset[Use]:
+        """The uses that enter a tensor-parallel region of several ranks: their gradients are partial sums."""
+        return frozenset(use for use in self._uses.get(value, ()) if self.layout.enters(*use))
+
+    def projecting(self, value: Value) -> frozenset[Use]:
+        """The uses that bring an axis in which ranks could share: the entries of regions, of one rank too."""
+        return frozenset(use for use in self._uses.get(value, ()) if self.layout.enters_region(*use))
+
+    def enters(self, operation: Operation, value: Value | Operation) -> bool:
+        """Whether the operation reads the value whole inside a region."""
+        return any(self.layout.enters(operation, index) for index, operand in enumerate(operation.operands) if operand is value)
+
+    def reads(self, operation: Operation, weight: bool) -> list[Value | Operation]:
+        """The values (or the mask, as its operation) that a gradient of the operation reads."""
+        found = self._reads.get((operation, weight))
+        if found is None:
+            found = self._reads[operation, weight] = self._read(operation, weight)
+        return found
+
+    @staticmethod
+    def _read(operation: Operation, weight: bool) -> list[Value | Operation]:
+        rule = operation.declaration
+        assert isinstance(rule, ModelOperation)
+        reads = rule.weight_gradient_reads if weight else rule.gradient_reads
+        operands: list[Value | Operation] = [*operation.operands]
+        return list(dict.fromkeys(read.choose(operands, [*operation.results], operation) for read in reads))
+
+    def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
+        """How the value lies on the mesh where the operation reads it."""
+        gathered = self.layout.scattered and self.enters(operation, need)
+        return need, gathered
+
+    def kept(self, operation: Operation) -> list[Kept]:
+        """Everything that must stay for the operation: what its gradients read; repeated, what it reads and nobody repeats."""
+        needs = [self.read_as(operation, need) for weight in (False, True) for need in self.reads(operation, weight)]
+        if operation in self.recomputed and not self.calculon:
+            needs += [k for k in (self.read_as(operation, v) for v in operation.operands) if not self.is_made_again(k)]
+        return list(dict.fromkeys(needs))
+
+    def shards(self, operation: Operation) -> list[Value]:
+        """The operands of which the shard must stay, for the collective that gathers it again before the operation."""
+        entering = [v for v in dict.fromkeys(operation.operands) if self.layout.scattered and self.enters(operation, v)]
+        if self.choices.all_gather_redo:
+            return entering
+        again = [] if self.calculon else [v for v in entering if v in self.gathered_again]
+        return [value for value in again if not self.is_made_again((value, False))]
+
+    # --- attention
+
+    def _attention(self) -> tuple[set[Operation], set[Operation]]:
+        """Scores, softmax and the dropout of its result; then the products that read them.
+
+        Of every softmax that a batched product feeds and that feeds one, with nothing but operations element by element between.
+        """
+        products = [o for o in self.operations if isinstance(o.declaration, BatchMatmul)]
+        fed, feeding = _walk(products, self._readers), _walk(products, self._producers)
+        softmaxes = [o for o in self.operations if isinstance(o.declaration, Softmax) and o in fed and o in feeding]
+        before, behind = _walk(softmaxes, self._producers), _walk(softmaxes, self._readers)
+        dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked") and o in feeding}
+        return {*softmaxes, *dropouts, *(o for o in products if o in before)}, {o for o in products if o in behind}
+
+    @staticmethod
+    def _producers(operation: Operation) -> list[Operation]:
+        return [value.producer for value in operation.operands if value.producer is not None]
+
+    def _readers(self, operation: Operation) -> list[Operation]:
+        return [reader for value in operation.results for reader, _ in self.uses(value)]
+
+    # --- what is made again
+
+    def _repeat(self, behind: set[Operation]) -> None:
+        entered = {v for v in self._uses if self.entering(v)}
+        gathers = entered if self.layout.scattered else set()
+        if self.choices.recompute in ("attention", "core_attention"):
+            self.recomputed = set(self.attention)
+        if self.choices.recompute == "core_attention":
+            self.products = behind
+            self.recomputed |= behind
+        if self.choices.all_gather_redo:
+            self.gathered_again = set(gathers)
+        elif self.calculon and self.choices.recompute == "attention":
+            self.gathered_again = {v for v in gathers if len(self.entering(v)) > 1}
+        if self.choices.recompute == "full":
+            self._everything(gathers)
+
+    def _everything(self, gathers: set[Value]) -> None:
+        if self.calculon:
+            self.recomputed = set(self.operations)
+            self.gathered_again = set(gathers)
+            self.reduced_again = {v for o in self.operations for v in o.results if self.layout.leaves(v)}
+            return
+        for operation in self.operations:
+            for weight in (False, True):
+                for need in self.reads(operation, weight):
+                    self._make(*self.read_as(operation, need))
+
+    def _make(self, need: Value | Operation, gathered: bool) -> None:
+        """Everything on which a value or a mask depends, back to the block's arguments."""
+        stack = [(need, gathered)]
+        while stack:
+            current, gathered = stack.pop()
+            owner = current if isinstance(current, Operation) else current.owner
+            if gathered and isinstance(current, Value):
+                self.gathered_again.add(current)
+            if not isinstance(owner, Operation):
+                continue
+            if isinstance(current, Value) and self.layout.leaves(current):
+                self.reduced_again.add(current)
+            if owner not in self.recomputed:
+                self.recomputed.add(owner)
+                stack.extend(self.read_as(owner, operand) for operand in owner.operands)
+
+    def is_made_again(self, kept: Kept) -> bool:
+        """Whether backward makes the value again: gathers it, where it lies whole inside a region, or computes it."""
+        need, gathered = kept
+        if gathered:
+            return need in self.gathered_again
+        owner = need if isinstance(need, Operation) else need.owner
+        return isinstance(owner, Operation) and owner in self.recomputed and owner not in self.products
+
+    @cached_property
+    def unread(self) -> set[Operation]:
+        """The values that are repeated, and read by no gradient and by nothing else that is repeated."""
+        reads = [self.read_as(o, need) for o in self.operations for weight in (False, True) for need in self.reads(o, weight)]
+        reads += [self.read_as(o, value) for o in self.recomputed for value in o.operands]
+        again = [need for need, _ in filter(self.is_made_again, reads)]
+        again += self.gathered_again | self.reduced_again
+        return self.recomputed.difference(need if isinstance(need, Operation) else need.owner for need in again)
+
+    def repeated_collectives(self) -> list[Value]:
+        """The values whose collective is under recommunication, in the order of the model."""
+        ordered = [*self.model.regions[0].blocks[0].arguments, *(v for o in self.model.body for v in o.results)]
+        return [v for v in ordered if v in self.gathered_again or v in self.reduced_again]
+
+
+def _is(operation: Operation, trait: str) -> bool:
+    return bool(getattr(operation.declaration, trait, False))
+
+
+def _walk(start: list[Operation], next: Callable[[Operation], list[Operation]]) -> set[Operation]:
+    """The operations that are reached through operations element by element, up to the first other one on each way."""
+    found: set[Operation] = set()
+    stack = list(start)
+    while stack:
+        for operation in next(stack.pop()):
+            if operation not in found:
+                found.add(operation)
+                if _is(operation, "pointwise"):
+                    stack.append(operation)
+    return found
