@@ -4,7 +4,7 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
-.PHONY: help demo test test-fast test-browser test-processes lint docs bench
+.PHONY: help demo test test-fast test-long test-processes lint docs bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -21,9 +21,9 @@ test: .venv/installed ## run all tests
 test-fast: .venv/installed ## run a few tests of each file, in a quarter of a minute
 	$(BIN)/python -m pytest -n auto --dist worksteal --few 3
 
-# Needs npm and, for the second half, Chromium.
-test-browser: .venv/installed ## build the playground, and try it under node and in a browser
-	$(BIN)/python -m pytest -p no:xdist --browser -m browser
+# Some need npm or Chromium, and say so where they are skipped.
+test-long: .venv/installed ## the tests that take minutes: playground, editor, the longest page
+	$(BIN)/python -m pytest -p no:xdist --long -m long
 
 # The file tests again, every command of them as a process of its own, as a user would run it.
 test-processes: .venv/installed ## run each command of the file tests as a process of its own

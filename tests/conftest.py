@@ -19,15 +19,15 @@ def fake_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--browser", action="store_true", help="also the tests that build the playground and open it in a browser")
+    parser.addoption("--long", action="store_true", help="also the tests that take minutes")
     parser.addoption("--few", type=int, metavar="N", help="of each file at most N tests, evenly spread; none that are marked slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("browser"):
+    if not config.getoption("long"):
         for item in items:
-            if item.get_closest_marker("browser") is not None:
-                item.add_marker(pytest.mark.skip(reason="builds the playground, which takes minutes: make test-browser"))
+            if item.get_closest_marker("long") is not None:
+                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
     few = config.getoption("few")
     if few is None:
         return

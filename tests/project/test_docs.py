@@ -165,7 +165,7 @@ def test_every_formula_can_be_read() -> None:
         ("reports.md", 5, ("plan.bpir", "plan.")),
         ("questions.md", 12, ("fits.csv", "t,B,c")),
         ("mistakes.md", 10, ("changed.bpir", "8*B*F")),
-        pytest.param("strategies.md", 8, ("step.json", "traceEvents"), marks=pytest.mark.slow),
+        pytest.param("strategies.md", 8, ("step.json", "traceEvents"), marks=pytest.mark.long),
     ],
 )
 def test_the_commands_of_a_page(page: str, least: int, last: tuple[str, str], tmp_path: Path) -> None:

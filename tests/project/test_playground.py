@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from support import ROOT
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.bpir"))
 NODE = shutil.which("node")

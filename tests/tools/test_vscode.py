@@ -73,6 +73,7 @@ def npm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_vs_code_finds_the_tokens_that_pygments_finds(installed: Path) -> None:
     paths = [*EXAMPLES, *LIT]
     command = ["node", "test/tokens.js", "syntaxes/bpir.tmLanguage.json", *map(str, paths)]
@@ -120,6 +121,7 @@ def merged(given: list[Row]) -> list[Row]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_extension_is_packaged(installed: Path) -> None:
     done = npm(installed, "run", "package")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -131,6 +133,7 @@ def test_the_extension_is_packaged(installed: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_client_can_be_loaded(installed: Path) -> None:
     """With a stand-in for VS Code, which is no package: `activate` starts the client with the command of the settings."""
     script = """
