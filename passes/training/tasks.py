@@ -18,7 +18,7 @@ from bpir.passes.distribution.expert_rows import all_to_all
 from bpir.passes.distribution.placement import TENSOR
 from bpir.passes.training.graph import Flow, Graph, Layer
 from bpir.passes.training.memory import Memory
-from bpir.passes.training_replicas import Replicas
+from bpir.passes.training.replicas import Replicas
 
 
 class Tasks:

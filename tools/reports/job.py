@@ -13,7 +13,7 @@ from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.expression import ONE, Expr, total
 from bpir.tools.reports.job_calculon import device_of_calculon
 from bpir.tools.reports.report import Job
-from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
+from bpir.verifiers.stages.memory import StageMemory, chunks_by_device, named
 
 GRADIENTS = ".gradients.gradient_reduction"
 """How the tasks are called in which replicas sum the gradients of a layer's weights."""

@@ -35,7 +35,7 @@ from bpir.verifiers.dependencies import disagreeing
 from bpir.verifiers.inputs import binding_key, verify_kept
 from bpir.verifiers.rulebooks import BINDING
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.stage_rows import verify_unstaged
+from bpir.verifiers.stages.rows import verify_unstaged
 
 _Bound = TypeVar("_Bound", Buffer, Command)
 

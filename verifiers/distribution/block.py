@@ -16,6 +16,7 @@ from bpir.ir.declaration import DECLARATIONS, Place
 from bpir.ir.diagnostic import DiagnosticError, note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, maximum, minimum
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.distribution.expert_rows import BATCH, ExpertRows
 from bpir.verifiers.distribution.partial_sums import PartialSums
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.distribution.typing_rule import Placed, symbol_name
@@ -25,10 +26,9 @@ from bpir.verifiers.distribution.workload import (
     over_new_tokens,
     pairs_counted,
 )
-from bpir.verifiers.expert_rows import BATCH, ExpertRows
+from bpir.verifiers.planning.forms import verify_said
 from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.said import verify_said
 
 
 class _BlockCheck:

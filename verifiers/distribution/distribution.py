@@ -18,6 +18,7 @@ from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.choices import Options, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.distribution.block import _BlockCheck
+from bpir.verifiers.distribution.expert_rows import shared_by_experts
 from bpir.verifiers.distribution.placed_axes import EXPERT, verify_placement
 from bpir.verifiers.distribution.typing_rule import Placed, axes_of, copied_axes
 from bpir.verifiers.distribution.workload import (
@@ -27,11 +28,10 @@ from bpir.verifiers.distribution.workload import (
     inference_phase,
     with_visible,
 )
-from bpir.verifiers.expert_rows import shared_by_experts
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import INFERENCE
 from bpir.verifiers.rules import Findings, shares
-from bpir.verifiers.stages import StageCheck
+from bpir.verifiers.stages.boundary import StageCheck
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),

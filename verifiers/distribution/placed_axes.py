@@ -11,6 +11,7 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation
+from bpir.verifiers.distribution.expert_rows import axes_of_batches, axes_of_experts
 from bpir.verifiers.distribution.typing_rule import (
     Placed,
     axes_of,
@@ -20,7 +21,6 @@ from bpir.verifiers.distribution.typing_rule import (
     table_axes,
     wrong_placement,
 )
-from bpir.verifiers.expert_rows import axes_of_batches, axes_of_experts
 from bpir.verifiers.rules import Findings
 
 TENSOR = "tensor"

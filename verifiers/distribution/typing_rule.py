@@ -38,7 +38,7 @@ class Placed(metaclass=Record):
         axes: mesh axis by dimension symbol; such a dimension is sharded wherever it is.
         between: mesh axis by dimension symbol: sharded in operations of which that mesh axis splits nothing else.
         resized: the size that an axis has instead of its own, so that the ranks divide it.
-        experts, batches: the axes that expert parallelism shards: experts, and batches between them (`verifiers/expert_rows.py`).
+        experts, batches: the axes that expert parallelism shards: experts, and batches between them.
     """
 
     axes: Mapping[str, str]

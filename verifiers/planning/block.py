@@ -13,11 +13,11 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Block, Operation, Value
 from bpir.verifiers.dependencies import disagreeing
+from bpir.verifiers.planning.forms import verify_kept_saying
 from bpir.verifiers.planning.sections import Lineage
 from bpir.verifiers.planning.workspace import alive
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.said import verify_kept_saying
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 
 ALIGNMENT = 256

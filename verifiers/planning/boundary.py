@@ -17,11 +17,11 @@ from bpir.ir.expressions.expression import Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.claims import Claim
 from bpir.verifiers.inputs import verify_kept
-from bpir.verifiers.plan_stages import verify_planned_stages
 from bpir.verifiers.planning.block import BlockCheck
 from bpir.verifiers.planning.sections import Lineage, verify_sections
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
+from bpir.verifiers.stages.planned import verify_planned_stages
 
 OBJECTIVES = {
     "decode": ("memory", "network", "compute"),

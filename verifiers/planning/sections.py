@@ -17,7 +17,7 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.stage_rows import runs_between
+from bpir.verifiers.stages.rows import runs_between
 
 Homes = Mapping[str, Mapping[Value, str]]
 """The buffer of each value, by the block that it is in."""

@@ -15,7 +15,7 @@ from bpir.ir.properties import references
 from bpir.ir.relations.facts import Facts
 from bpir.verifiers.rulebooks import PLAN
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.stage_rows import verify_shares
+from bpir.verifiers.stages.rows import verify_shares
 from bpir.verifiers.structure.sections import Rules, SectionCheck
 
 
@@ -45,7 +45,7 @@ def verify(module: Operation) -> list[Diagnostic]:
     unshared = verify_shares(findings.facts, ir.stages, _shared(ir), "section")
     sound = not findings.diagnostics and not unshared
     if sound and ir.stages and ir.deployments:
-        from bpir.verifiers.stage_capacity import verify_stage_capacity
+        from bpir.verifiers.stages.capacity import verify_stage_capacity
 
         return verify_stage_capacity(ir)
     return [*findings.diagnostics, *unshared]

@@ -15,9 +15,9 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.placed_axes import TENSOR
+from bpir.verifiers.planning.forms import verify_said
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.said import verify_said
 from bpir.verifiers.training.borders import Borders
 from bpir.verifiers.training.kept_values import Needs
 from bpir.verifiers.training.layout import Layout

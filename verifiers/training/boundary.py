@@ -24,15 +24,15 @@ from bpir.ir.records import evolved
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
 from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.distribution.expert_rows import exchanging, shared_by_experts
 from bpir.verifiers.distribution.network_calls import Rules, verify_network
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.distribution.typing_rule import Placed, largest_placement, symbol_name
 from bpir.verifiers.distribution.workload import UnreadableWorkload, token_axis, training_sizes
-from bpir.verifiers.expert_rows import exchanging, shared_by_experts
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.rules import Findings, shares
-from bpir.verifiers.stages import StageCheck
+from bpir.verifiers.stages.boundary import StageCheck
 from bpir.verifiers.training.block import BlockTrace
 from bpir.verifiers.training.layout import Layout
 from bpir.verifiers.training.memory import MemoryCheck

@@ -10,10 +10,10 @@ from bpir.dialects.model.rules.operation import ModelOperation, settings_of
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.expressions.expression import Expr, symbol
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.distribution.expert_rows import ExpertRows
 from bpir.verifiers.distribution.partial_sums import PartialSums
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.distribution.typing_rule import Placed, symbol_name, typing_of
-from bpir.verifiers.expert_rows import ExpertRows
 
 
 def _names_of_dims(operation: Operation) -> set[str]:

@@ -16,7 +16,7 @@ from bpir.ir.operation import Operation
 from bpir.verifiers.distribution.placed_axes import TENSOR
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training.meaning import Meaning
-from bpir.verifiers.training_replicas import Replicas
+from bpir.verifiers.training.replicas import Replicas
 
 if TYPE_CHECKING:
     from bpir.verifiers.training.block import BlockTrace

@@ -171,8 +171,8 @@ def test_too_many_sizes_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A maximum of more sizes than an expression may hold: a report has no job, and a plan is not said to fit."""
     from bpir.dialects.levels import PortablePlanIR
     from bpir.ir.expressions.error import ExpressionError
-    from bpir.verifiers.stage_capacity import verify_stage_capacity
-    from bpir.verifiers.stage_memory import StageMemory
+    from bpir.verifiers.stages.capacity import verify_stage_capacity
+    from bpir.verifiers.stages.memory import StageMemory
 
     text = MODEL.replace("bind.strategy", "bind.deployment @node {devices = 2, memory = 2**60}\nbind.strategy")
     text = text.replace("where t | F, t | V", "where t | F, t | V, 9 > B, 9 > S, 9 > H, 9 > F, 9 > V, 9 > L, 9 > n")

@@ -206,7 +206,7 @@ def test_stages_need_as_many_layers() -> None:
 def test_what_is_bound_has_no_stages() -> None:
     """A concrete plan of a plan of stages is refused, whoever wrote it."""
     from bpir.dialects.levels import PortablePlanIR
-    from bpir.verifiers.stage_rows import verify_unstaged
+    from bpir.verifiers.stages.rows import verify_unstaged
 
     assert labels(verify_unstaged(PortablePlanIR(read(planned(PIPELINE))))) == {"stages.R8"}
     assert verify_unstaged(PortablePlanIR(read(planned("distribute-training{tensor=t}")))) == []

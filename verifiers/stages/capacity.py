@@ -9,7 +9,7 @@ from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.expression import Expr
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.rules import Findings
-from bpir.verifiers.stage_memory import StageMemory, chunks_by_device, named
+from bpir.verifiers.stages.memory import StageMemory, chunks_by_device, named
 from bpir.verifiers.structure.capacity import Room
 
 _LARGEST = 3  # of what a device holds, what a diagnostic names
