@@ -6,7 +6,6 @@ Exits 1 at the first claim that is proved, though a point refutes it, or refuted
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from itertools import islice
 from random import Random
@@ -14,6 +13,7 @@ from random import Random
 from claims_judge import CLAIMS, Fooled
 from claims_large import Claim, claims, judge
 from claims_report import percent
+from report_program import report
 
 from bpir.ir.relations.verdict import Answer
 
@@ -39,18 +39,5 @@ def summary(found: list[tuple[Claim, Answer]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    count, seed = [*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :]][:2]
-    began = time.process_time()
-    try:
-        found = run(count, seed)
-    except Fooled as failure:
-        print(failure)
-        return 1
-    print(summary(found))
-    print(f"\nno proof is false ({time.process_time() - began:.0f} s)")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(run, summary, Fooled, "no proof is false"))

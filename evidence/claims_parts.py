@@ -15,14 +15,8 @@ from bpir.ir.expressions.expression import Expr, ceildiv, constant, floordiv, ma
 from bpir.ir.relations.facts import Facts, Relation
 
 NAMES = ("a", "b", "c", "t")
-
-
 Tree = tuple[Any, ...]
-
-
 Point = dict[str, int]
-
-
 Number = int | Fraction
 
 
@@ -160,11 +154,7 @@ RULES = (
 
 
 VALUES = (1, 2, 3, 4, 6, 12)
-
-
 GRID = tuple(p for values in (VALUES, (1, 5, 7, 10, 35), (1, 2, 41, 1500, 3000)) for p in product(values, repeat=len(NAMES)))
-
-
 POINTS = 300  # of the admissible points of the grid, evenly spaced
 
 

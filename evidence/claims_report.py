@@ -7,13 +7,13 @@ proved, refuted and left unknown, and by which laws the pairs came about that ar
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 
 from claims import pairs
 from claims_judge import CLAIMS, Fooled, Outcome, judge
 from claims_parts import Pair
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from report_program import report
 
 from bpir.ir.relations.verdict import Answer
 
@@ -76,18 +76,5 @@ def summary(found: list[tuple[Pair, list[Outcome]]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    count, number = [*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :]][:2]
-    began = time.perf_counter()
-    try:
-        found = run(count, number)
-    except Fooled as failure:
-        print(failure)
-        return 1
-    print(summary(found))
-    print(f"\nno answer is wrong ({time.perf_counter() - began:.0f} s)")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(run, summary, Fooled, "no answer is wrong"))

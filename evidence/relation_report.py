@@ -7,11 +7,11 @@ were left undecided, by what is known of them.
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from random import Random
 
 from relation_sets import RelationSet, draw, holds
+from report_program import report
 
 from bpir.ir.satisfiability import decide
 
@@ -60,18 +60,5 @@ def table(found: Counter[tuple[str, str, str]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    count, seed = [*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :]][:2]
-    began = time.process_time()
-    try:
-        found = run(count, seed)
-    except AssertionError as wrong:
-        print(wrong)
-        return 1
-    print(table(found))
-    print(f"({time.process_time() - began:.0f} s of processor time)")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(run, table, AssertionError, "no answer is wrong"))

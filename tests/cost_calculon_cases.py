@@ -13,17 +13,9 @@ from bpir.ir.diagnostic import Source
 from bpir.ir.operation import Operation
 
 CASES = [json.loads(line) for line in (DATA / "calculon_seconds.jsonl").read_text().splitlines()]
-
-
 MEASURED = [case for case in CASES if "paper_seconds" in case]
-
-
 COMMUNICATION = {"ar": "all_reduce", "rs_ag": "reduce_scatter_all_gather"}
-
-
 RECOMPUTE = {"none": "none", "attn_only": "attention", "full": "full"}
-
-
 SIZES = {
     "B": "microbatch",
     "S": "sequence",

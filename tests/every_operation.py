@@ -11,8 +11,6 @@ from support import read, run
 from bpir.ir.operation import Operation
 
 ROOT = Path(__file__).parent.parent
-
-
 TEXTS = {
     "model": ("mlp.bpir",),
     "dist": ("mlp.bpir", "distribute-inference"),

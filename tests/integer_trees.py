@@ -20,11 +20,7 @@ from bpir.ir.expressions.expression import (
 )
 
 NAMES = ("a", "b", "t")
-
-
 Tree = tuple[Any, ...]
-
-
 leaves = st.one_of(st.tuples(st.just("symbol"), st.sampled_from(NAMES)), st.tuples(st.just("number"), st.integers(-4, 6)))
 
 

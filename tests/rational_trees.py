@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 from bpir.ir.expressions.expression import Expr, ExpressionError, constant, symbol
 
 NAMES = ("B", "a", "b", "t")
-
-
 SYMPY = {name: sympy.Symbol(name, integer=True, positive=True) for name in NAMES}
 
 
 # A tree is ("number", Fraction) | ("symbol", name) | ("+", l, r) | ... : what both sides are computed from.
 Tree = tuple[Any, ...]
-
-
 leaves = st.one_of(
     st.tuples(st.just("symbol"), st.sampled_from(NAMES)),
     st.tuples(st.just("number"), st.integers(-6, 6).map(Fraction)),
@@ -36,8 +32,6 @@ def _grow(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
 
 
 trees = st.recursive(leaves, _grow, max_leaves=7)
-
-
 polynomials = st.recursive(leaves, lambda c: st.one_of(st.tuples(st.sampled_from("+-*"), c, c), st.tuples(st.just("neg"), c)), max_leaves=8)
 
 

@@ -10,8 +10,6 @@ from bpir.ir.expressions.expression import Expr, constant, symbol
 from bpir.ir.relations.facts import Facts, Relation
 
 B, S, H, h, d, t, F, e = (symbol(n) for n in ("B", "S", "H", "h", "d", "t", "F", "e"))
-
-
 D, c, q, a, b, x, y, z = (symbol(n) for n in ("D", "c", "q", "a", "b", "x", "y", "z"))
 
 

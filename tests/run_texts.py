@@ -11,11 +11,7 @@ from bpir.ir.diagnostic import Diagnostic
 from bpir.run.check import check
 
 NUMBERS = {"B": 2, "S": 4, "H": 8, "F": 12, "h": 4, "d": 6, "t": 2, "e": 4, "E": 4, "k": 3, "ep": 2}
-
-
 SEQUENCE = "communication=reduce_scatter_all_gather"
-
-
 BASES = {
     "training": ("transformer_block", "distribute-training{tensor=t}"),
     "attention again": ("transformer_block", "distribute-training{tensor=t recompute=attention}"),

@@ -11,11 +11,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 
 RULE = "distribute-training."
-
-
 PLAN = "plan-training."
-
-
 ATTENTION = "tensor=t recompute=attention"
 
 
