@@ -52,6 +52,23 @@ class Record(type):
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], kw_only: bool = False) -> None:
         super().__init__(name, bases, namespace)
 
+    @property
+    def __signature__(cls) -> Any:
+        """The fields and their defaults, for `inspect.signature` and `help`."""
+        from inspect import Parameter, Signature, signature  # as few runs ask
+
+        start: Any = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
+        if start is not fill:
+            return signature(partial(start, None))
+        kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+        parameters: list[Parameter] = []
+        for field in cls.__match_args__:
+            default = cls.defaults.get(field, Parameter.empty)
+            if default is Parameter.empty and parameters and parameters[-1].default is not Parameter.empty:
+                kind = Parameter.KEYWORD_ONLY  # after a field with a default: is given by name
+            parameters.append(Parameter(field, kind, default=default))
+        return Signature(parameters)
+
 
 def fill(self: Any, *args: Any, **named: Any) -> None:
     """Set the fields; those that are not given to their defaults."""

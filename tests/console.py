@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 import attrs
 
@@ -16,18 +18,28 @@ class Step:
 
 def steps(text: str) -> list[Step]:
     """The commands of a Markdown text with the output shown for them."""
-    found: list[Step] = []
+    return [step for section in sections(text) for step in section]
+
+
+def sections(text: str) -> list[list[Step]]:
+    """The same, one list for each section that has a command: a command may read what an earlier one of its section wrote."""
+    found: list[list[Step]] = [[]]
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
-        if not re.fullmatch(r"\s*```\s*(console|sh)\s*", line):
-            continue
-        block: list[tuple[int, str]] = []
-        for number, inner in lines:
-            if inner.strip() == "```":
-                break
-            block.append((number, inner))
-        found += _steps_of(block)
-    return found
+        if re.match(r"#+ ", line):
+            found.append([])
+        elif re.fullmatch(r"\s*```\s*(console|sh)\s*", line):
+            found[-1] += _steps_of(list(itertools.takewhile(lambda numbered: numbered[1].strip() != "```", lines)))
+        elif line.lstrip().startswith("```"):
+            _end_of_block(lines)
+    return [section for section in found if section]
+
+
+def _end_of_block(lines: Iterator[tuple[int, str]]) -> None:
+    """Pass over a block of another language, where a comment may look like a heading."""
+    for _, line in lines:
+        if line.strip() == "```":
+            return
 
 
 def _steps_of(block: list[tuple[int, str]]) -> list[Step]:

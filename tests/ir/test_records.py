@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -90,3 +91,10 @@ def test_attrs_on_top_is_refused() -> None:
 
     with pytest.raises(TypeError, match="attrs has nothing to add"):
         attrs.frozen(eq=False)(Late)
+
+
+def test_signatures_show_fields_and_defaults() -> None:
+    """`help` and editors show a class by them; Python 3.14 raised AttributeError for a class that interns."""
+    shown = {cls.__name__: str(inspect.signature(cls)) for cls in (Base, Derived, Point)}
+    assert shown == {"Base": "(name='')", "Derived": "(name='derived', *, size, parts=())", "Point": "(x, y=0)"}
+    assert list(inspect.signature(Checked).parameters) == ["number"]

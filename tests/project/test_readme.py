@@ -14,14 +14,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from console import Step, agrees, steps
+from console import Step, agrees, sections, steps
 
 ROOT = Path(__file__).parent.parent.parent
 _NOT_RUN = ("make", ".ci/run", "git ", "python3 -m venv", "pip ", "python -m pytest", "pytest", "cd ")
 """Commands that make the environment or run this test."""
 
 
-README = steps((ROOT / "README.md").read_text(encoding="utf-8"))
+README = sections((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +35,20 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_readme_shows_the_tools() -> None:
-    assert any("bp-opt" in step.command and step.output for step in README)
+    assert any("bp-opt" in step.command and step.output for section in README for step in section)
 
 
-@pytest.mark.parametrize("step", README, ids=lambda step: f"line {step.line}")
-def test_readme(step: Step, checkout: Path) -> None:
-    if step.command.startswith(_NOT_RUN):
+@pytest.mark.parametrize("section", README, ids=lambda section: f"line {section[0].line}")
+def test_readme(section: list[Step], checkout: Path) -> None:
+    run = [step for step in section if not step.command.startswith(_NOT_RUN)]
+    if not run:
         pytest.skip("makes the environment, or runs the tests")
+    for step in run:
+        _shows(step, checkout)
+
+
+def _shows(step: Step, checkout: Path) -> None:
+    """Run a command in the checkout, and compare what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", step.command],
@@ -53,14 +60,19 @@ def test_readme(step: Step, checkout: Path) -> None:
         errors="replace",
     )
     if step.output:
-        assert agrees(done.stdout, step.output), done.stdout
+        assert agrees(done.stdout, step.output), f"line {step.line}: {done.stdout}"
     else:
-        assert done.returncode == 0, done.stdout
+        assert done.returncode == 0, f"line {step.line}: {done.stdout}"
 
 
 def test_how_steps_are_read() -> None:
     text = "```sh\nno command\n```\n```console\n$ a b\nx\n\n$ c \\\n  d\n...\n$ e\n```\n$ not in a block\n"
     assert steps(text) == [Step(5, "a b", ("x", "")), Step(8, "c   d", ("...",)), Step(11, "e", ())]
+
+
+def test_commands_of_one_section_stay_together() -> None:
+    text = "# A\n```console\n$ a\n```\n```bpir\n# no heading\n$ none\n```\n```sh\n$ b\n```\n## B\n```sh\n$ c\n```\n# C\n"
+    assert [[step.command for step in section] for section in sections(text)] == [["a", "b"], ["c"]]
 
 
 @pytest.mark.parametrize(
