@@ -43,7 +43,7 @@ def judge(source: Operation, target: Operation) -> Verdict:
         DiagnosticError: no derivation leads from the level of the one to that of the other.
     """
     from bpir.tools.bp_verify import speaks_against, verdict
-    from bpir.verifiers.boundary import verifier
+    from bpir.verifiers.derivation import verifier
 
     check = verifier(source, target)
     found = speaks_against(check, target)

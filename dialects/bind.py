@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, dictionary, quoted
-from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Report, wanted
+from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece, Problems, wanted
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Property, SymbolName, Word
+from bpir.ir.property_parts import Property, SymbolName, Word
 from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause
 
@@ -188,7 +188,7 @@ class Binding(OperationDeclaration):
     symbol = SymbolName()
     fields: Fields
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         known = {field.name: field for field in self.table}
         for name, value in type(self)(operation).fields.items():
             field = known.get(name)
@@ -307,7 +307,7 @@ class Target(Binding):
     implements = Implementations()
     syntax = (Binding.symbol, kind, fields, implements)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         fields = Target(operation).fields
         for name in ("abi", "alignment"):
@@ -333,7 +333,7 @@ class Deployment(Binding):
     links = Links()
     syntax = (Binding.symbol, fields, Clause("links", (links,)))
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         deployment = Deployment(operation)
         count = as_expr(deployment.fields.get("devices"))

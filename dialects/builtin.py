@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.ir.attributes import StringAttr, dictionary
-from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.declaration import Action, Draft, Fragment, OperationDeclaration, Piece, Problems
 from bpir.ir.operation import Operation
-from bpir.ir.parts import ABSENT, ANY_COUNTS, Counts, Part, alternative
-from bpir.ir.properties import SymbolName
+from bpir.ir.property_parts import SymbolName
 from bpir.ir.syntax import EntryRegion
+from bpir.ir.syntax_part import ABSENT, ANY_COUNTS, Counts, Part, alternative
 
 
 class ModuleAttributes(Part):
@@ -79,7 +79,7 @@ class Cast(OperationDeclaration):
     spelling = "unrealized_conversion_cast"
     syntax = (CastForm(),)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         if not operation.results or operation.regions or operation.successors:
             report.error(operation, "a cast has one result or more, and no regions or successors")
 
@@ -99,7 +99,7 @@ class Module(OperationDeclaration):
     isolated = True
     symbol_table = True
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         if operation.regions[0].blocks[0].arguments:
             report.error(operation, "the block of a module has no arguments")
         visibility = operation.properties.get("sym_visibility")

@@ -17,10 +17,10 @@ from bpir.ir.attributes import (
     dictionary,
     symbol_text,
 )
-from bpir.ir.declaration import Draft, Fragment, Inexpressible, OperationDeclaration, Piece, Report, Signature
+from bpir.ir.declaration import Draft, Fragment, Inexpressible, OperationDeclaration, Piece, Problems, Signature
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, types_of
-from bpir.ir.parts import ANY_COUNTS, Counts, Part, alternative
+from bpir.ir.syntax_part import ANY_COUNTS, Counts, Part, alternative
 
 
 class FunctionForm(Part):
@@ -179,7 +179,7 @@ class Function(OperationDeclaration):
     isolated = True
     default_dialect = "func"
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         type_ = operation.properties.get("function_type")
         if not isinstance(type_, FunctionType):
             report.error(operation, "'function_type' of a function is a function type")
@@ -197,7 +197,7 @@ class Function(OperationDeclaration):
         _check_body(operation, type_, isinstance(visibility, StringAttr) and shown != "public", report)
 
 
-def _check_body(operation: Operation, type_: FunctionType, hidden: bool, report: Report) -> None:
+def _check_body(operation: Operation, type_: FunctionType, hidden: bool, report: Problems) -> None:
     """One region; without a block only where the function is hidden, else with the arguments of the type."""
     if len(operation.regions) != 1:
         report.error(operation, "a function has one region")
@@ -211,7 +211,7 @@ def _check_body(operation: Operation, type_: FunctionType, hidden: bool, report:
         )
 
 
-def _check_argument_attributes(operation: Operation, key: str, count: int, report: Report) -> None:
+def _check_argument_attributes(operation: Operation, key: str, count: int, report: Problems) -> None:
     attribute = operation.properties.get(key)
     if attribute is None:
         return
@@ -231,7 +231,7 @@ class Return(OperationDeclaration):
     syntax = (TypedOperands(),)
     terminator = True
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         block = operation.parent
         function = block.parent.parent if block is not None and block.parent is not None else None
         if function is None or function.name != "func.func":
@@ -257,7 +257,7 @@ class Call(OperationDeclaration):
     syntax = (CallForm(),)
     required = ("callee",)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         callee = operation.properties["callee"]
         if not isinstance(callee, SymbolRefAttr):
             report.error(operation, f"'callee' of a call must be a symbol (@name), not {callee}")
@@ -294,7 +294,7 @@ class CallIndirect(OperationDeclaration):
     name = "func.call_indirect"
     optional = ("arg_attrs", "res_attrs")
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         type_ = operation.operands[0].type if operation.operands else None
         if not isinstance(type_, FunctionType):
             report.error(operation, "the first operand of an indirect call is a function")
@@ -308,7 +308,7 @@ class Constant(OperationDeclaration):
     name = "func.constant"
     required = ("value",)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         value = operation.properties["value"]
         if not isinstance(value, SymbolRefAttr) or len(value.path) > 1 or len(operation.results) != 1:
             report.error(operation, "a function constant has one result, and a symbol (@name) as its 'value'")

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, TypeVar
 
 from bpir.dialects.bp.parts import Times
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, SymbolRefAttr, Type
-from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report, wanted, wanted_items
+from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Problems, wanted, wanted_items
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error, suggestion
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, top_level, types_of
-from bpir.ir.parts import ABSENT
-from bpir.ir.properties import Property, References, SymbolName, symbol_of
+from bpir.ir.property_parts import Property, References, SymbolName, symbol_of
+from bpir.ir.syntax_part import ABSENT
 
 _T = TypeVar("_T")
 _TIMES = Times("times")
@@ -102,11 +102,11 @@ class Network(OperationDeclaration):
     isolated = True
     symbol = SymbolName()
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         ending = f"{self.dialect}.return"
         for child in operation.body:
             if not isinstance(child.declaration, Calling) and child.name != ending:
-                help = Report.note(operation, f"put the operation into a {self.dialect}.block, and call that")
+                help = Problems.note(operation, f"put the operation into a {self.dialect}.block, and call that")
                 report.error(child, f"'{child.name}' can't be in a {self.name}, which only calls blocks", help)
         if not operation.body or operation.body[-1].name != ending:
             report.error(operation, f"a {self.name} ends with '{ending}'")

@@ -19,14 +19,14 @@ from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.dist.tasks import PHASES
 from bpir.dialects.stages import StageRow, stage_syntax
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
-from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Report
+from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, ParseContext, Piece, Problems
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.parts import Part
-from bpir.ir.properties import Property, Reference, References, SymbolName, Text, Word, Words
+from bpir.ir.property_parts import Property, Reference, References, SymbolName, Text, Word, Words
 from bpir.ir.syntax import Clause
+from bpir.ir.syntax_part import Part
 
 declare(Dialect("plan", "plan", "PortablePlanIR", uses=("dist",)))
 
@@ -209,7 +209,7 @@ class Buffer(OperationDeclaration):
         Beside("consumers", (consumers,)),
     )
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         buffer = Buffer(operation)
         if buffer.role not in ROLES or buffer.storage not in STORAGE:
             report.error(operation, "unknown role or storage class of a buffer")
@@ -269,7 +269,7 @@ class Task(OperationDeclaration):
         forms.OTHERWISE,
     )
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         phase = Task(operation).phase
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
@@ -307,7 +307,7 @@ class Objective(OperationDeclaration):
     minimize = Words()
     syntax = (Clause("minimize", (minimize,), optional=False, line=False),)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         words = Objective(operation).minimize
         for word in words:
             if word not in OBJECTIVES:

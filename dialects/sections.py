@@ -8,9 +8,9 @@ from bpir.dialects.bp.parts import Times
 from bpir.dialects.network import OneOrMore
 from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, Piece, wanted_items
-from bpir.ir.parts import Part
-from bpir.ir.properties import Property, SymbolName, references
+from bpir.ir.property_parts import Property, SymbolName, references
 from bpir.ir.syntax import Clause
+from bpir.ir.syntax_part import Part
 
 Flow = tuple[str, str]
 """The buffer that a value is in, and the one that takes it over."""

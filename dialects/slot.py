@@ -15,7 +15,7 @@ from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.diagnostic import note
 from bpir.ir.dialect import Dialect, declare
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Reference
+from bpir.ir.property_parts import Reference
 from bpir.ir.rulebook import RuleBook
 from bpir.ir.syntax import Clause
 

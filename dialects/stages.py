@@ -11,9 +11,9 @@ from bpir.ir.attributes import ArrayAttr, Attribute, SymbolRefAttr
 from bpir.ir.declaration import Fragment, OperationDeclaration, ParseContext, Piece
 from bpir.ir.diagnostic import Span
 from bpir.ir.expressions.expression import ONE, Expr
-from bpir.ir.parts import Part
-from bpir.ir.properties import Property
+from bpir.ir.property_parts import Property
 from bpir.ir.syntax import Clause
+from bpir.ir.syntax_part import Part
 
 PIPELINE = "pipeline"
 """The mesh axis of the stages of a pipeline."""

@@ -11,7 +11,7 @@ from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAtt
 from bpir.ir.expressions.expression import Expr, symbol
 from bpir.ir.expressions.normal_form import intern
 from bpir.ir.operation import Block, Operation, Region
-from bpir.ir.properties import strings
+from bpir.ir.property_parts import strings
 
 
 def change_expression(expr: Expr, names: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:

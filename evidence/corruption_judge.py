@@ -38,7 +38,7 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.expressions.expression import ONE, ZERO, ceildiv, constant, symbol
 from bpir.ir.operation import Operation, Value, top_level
 from bpir.ir.relations.facts import Facts, Relation
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 from bpir.verifiers.structure import module as structure
 from bpir.verifiers.structure.levels import level_of
 
@@ -65,7 +65,7 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
     try:
         found = structure.verify(corrupted)
         if not found:
-            check = boundary.verifier(*pair)
+            check = derivation.verifier(*pair)
             found = check.verify()
             named = check.findings.overridden
     except DiagnosticError as refusal:

@@ -14,7 +14,7 @@ from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.expressions.expression import ONE, Expr, constant
 from bpir.ir.operation import Operation, Value, top_level
-from bpir.ir.properties import references
+from bpir.ir.property_parts import references
 from bpir.ir.relations.facts import Facts
 
 SECTIONS = ("plan.section", "concrete.section")

@@ -24,7 +24,7 @@ from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.expressions.expression import constant
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
-from bpir.verifiers.structure.properties import expected
+from bpir.verifiers.ssa.distinct_properties import expected
 
 LEVELS = ("bp", "bind", "model", "dist", "plan", "concrete", "queue", "slot")
 NAMED = "named in the verdict"

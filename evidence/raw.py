@@ -7,7 +7,7 @@ from bpir.dialects.concrete.envelope import Command
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import references
+from bpir.ir.property_parts import references
 
 
 def text_of(operation: Operation, name: str) -> str:

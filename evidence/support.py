@@ -16,7 +16,7 @@ from bpir.passes.manager import PassManager
 from bpir.passes.pipeline import command_line, parse_pass
 from bpir.tools.reports.collect import collect
 from bpir.tools.reports.report import Report
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 from bpir.verifiers.structure import module as structure
 
 ROOT = Path(__file__).parent.parent
@@ -120,7 +120,7 @@ def replaced(text: str, *changes: tuple[str, str]) -> str:
 
 def gate(source: Operation, target: Operation) -> list[Diagnostic]:
     """What structural and boundary verification find in `target`, as `bp-verify` does: the boundary only if the structure is sound."""
-    return structure.verify(target) or boundary.verify(source, target)
+    return structure.verify(target) or derivation.verify(source, target)
 
 
 def labels(diagnostics: Iterable[Diagnostic]) -> set[str]:

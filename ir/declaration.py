@@ -17,8 +17,8 @@ from bpir.ir.records import Record
 
 if TYPE_CHECKING:
     from bpir.ir.expressions.expression import Expr
-    from bpir.ir.parts import Part
-    from bpir.ir.properties import Property
+    from bpir.ir.property_parts import Property
+    from bpir.ir.syntax_part import Part
 
 _A = TypeVar("_A", bound=Attribute)
 
@@ -100,7 +100,7 @@ class Draft:
         self.attributes: dict[str, Attribute] = {}
 
 
-class Report:
+class Problems:
     """Collects the diagnostics of a verifier."""
 
     def __init__(self) -> None:
@@ -244,7 +244,7 @@ class OperationDeclaration:
         """
         raise NotImplementedError
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         """Report what is wrong with the operation by itself (its operands, properties, results and regions)."""
 
 

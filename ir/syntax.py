@@ -26,8 +26,8 @@ from bpir.ir.declaration import (
 )
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.operation import Operation
-from bpir.ir.parts import ABSENT, Check, Counts, Part, alternative
-from bpir.ir.properties import _collect, _first
+from bpir.ir.property_parts import _collect, _first
+from bpir.ir.syntax_part import ABSENT, Check, Counts, Part, alternative
 
 
 class Clause(Part):

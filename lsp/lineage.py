@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from bpir.dialects.levels import ModuleIR
 from bpir.lsp.document import Section
 from bpir.lsp.names import Name
-from bpir.verifiers.boundary import LEVELS
+from bpir.verifiers.derivation import LEVELS
 from bpir.verifiers.structure.levels import level_of
 
 

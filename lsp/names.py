@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
-from bpir.ir.properties import Text
+from bpir.ir.property_parts import Text
 from bpir.lsp.tokens import Token, tokens
 from bpir.parser.lexer import symbol_of, unquoted
 

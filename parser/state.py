@@ -18,7 +18,7 @@ from bpir.parser.scopes import Forward, NameScope, RegionScope
 from bpir.parser.sums import Sums
 
 if TYPE_CHECKING:
-    from bpir.ir.builtin_attributes import Location
+    from bpir.ir.builtin.attributes import Location
     from bpir.ir.expressions.expression import Expr
 
 
@@ -386,7 +386,7 @@ class ParserState:
             raise DiagnosticError(*sorted(self.unresolved, key=lambda d: d.span.start if d.span is not None else 0))
 
     def _resolve_locations(self) -> None:
-        from bpir.ir.builtin_attributes import Location as LocationClass
+        from bpir.ir.builtin.attributes import Location as LocationClass
 
         for holder, name, offset in self.location_uses:
             location: Location | Attribute | None = self.attribute_aliases.get(name)

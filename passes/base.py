@@ -130,7 +130,7 @@ class DerivationPass(Pass, Generic[_S, _T]):
         return self.run(cast(_S, self.source_type(module)), context).module
 
     def gate(self, source: Operation, target: Operation) -> list[Diagnostic]:
-        from bpir.verifiers.boundary import verify
+        from bpir.verifiers.derivation import verify
 
         return verify(source, target)
 

@@ -85,7 +85,7 @@ def _read(text: str) -> Operation:
 
 def _judged(source: Operation, target: str) -> list[Diagnostic]:
     """What speaks against the text as a derivation of the module, as `bp-verify` finds it."""
-    from bpir.verifiers.boundary import verifier
+    from bpir.verifiers.derivation import verifier
 
     return [d for d in verifier(source, _read(target), None).verify() if d.severity == "error"]
 

@@ -26,7 +26,7 @@ from bpir.dialects.plan import resources_of_work
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
 from bpir.ir.operation import Operation, top_level
-from bpir.verifiers.structure.properties import counts_of
+from bpir.verifiers.ssa.distinct_properties import counts_of
 
 Meanings = Mapping[str, Sequence[Meaning]]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation
-    from bpir.verifiers.boundary import Verifier
-    from bpir.verifiers.claims import Claim
+    from bpir.verifiers.derivation import Verifier
+    from bpir.verifiers.statements import Claim
 
 
 def body(arguments: Arguments) -> int:
@@ -27,7 +27,7 @@ def body(arguments: Arguments) -> int:
         raise UsageError(f"expected SOURCE and TARGET, found {len(arguments.positional)} file(s)")
     if arguments.positional == ["-", "-"]:
         raise UsageError("SOURCE and TARGET cannot both be standard input")
-    from bpir.verifiers.boundary import verifier
+    from bpir.verifiers.derivation import verifier
 
     path, target = arguments.positional
     if arguments.values("bind") and not arguments.flag("run"):

@@ -15,8 +15,8 @@ from bpir.ir.expressions.expression import ONE, ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.tools.pages import documentation
-from bpir.verifiers.boundary import Verifier
-from bpir.verifiers.claims import Claim, Fact, Proof, Proofs, Statement
+from bpir.verifiers.derivation import Verifier
+from bpir.verifiers.statements import Claim, Fact, Proof, Proofs, Statement
 from bpir.verifiers.structure.levels import level_of
 
 WIDTH = 100

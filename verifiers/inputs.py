@@ -9,8 +9,8 @@ from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations.facts import Relation
-from bpir.verifiers.declared import verify_declared
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.declared_symbols import verify_declared
+from bpir.verifiers.findings import Findings
 
 
 def verify_kept(

@@ -20,16 +20,16 @@ from bpir.ir.declaration import (
     OperationDeclaration,
     ParseContext,
     Piece,
-    Report,
+    Problems,
     wanted,
     wanted_items,
 )
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.operation import Operation
-from bpir.ir.parts import alternative
-from bpir.ir.properties import Property, strings
+from bpir.ir.property_parts import Property, strings
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
+from bpir.ir.syntax_part import alternative
 
 
 class Relations(Property[tuple[Relation, ...]]):
@@ -114,7 +114,7 @@ class Symbols(OperationDeclaration):
     relations = Relations()
     syntax = (symbols, Clause("where", (relations,), line=False))
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         seen = set()
         written = operation.properties.get(Symbols.symbols.name)
         names = Symbols(operation).symbols
@@ -131,7 +131,7 @@ class Symbols(OperationDeclaration):
             seen.add(name)
 
 
-def _check_relations(operation: Operation, report: Report) -> None:
+def _check_relations(operation: Operation, report: Problems) -> None:
     relations = operation.properties.get(Symbols.relations.name)
     if relations is None:
         return
@@ -146,7 +146,7 @@ class Assume(OperationDeclaration):
     relations = Relations()
     syntax = (relations,)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         _check_relations(operation, report)
 
 
@@ -157,7 +157,7 @@ class Bind(OperationDeclaration):
     bindings = Bindings()
     syntax = (bindings,)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         bindings = operation.properties.get(Bind.bindings.name)
         entries = bindings.entries if isinstance(bindings, DictAttr) else ()
         if not entries or not all(isinstance(v, IntegerAttr) and v.value > 0 and v.type is I64 for _, v in entries):

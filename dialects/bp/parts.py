@@ -9,8 +9,8 @@ from bpir.ir.attributes import I64, Attribute, IntegerAttr
 from bpir.ir.declaration import Fragment, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
-from bpir.ir.parts import alternative
-from bpir.ir.properties import Property
+from bpir.ir.property_parts import Property
+from bpir.ir.syntax_part import alternative
 
 
 class Expression(Property[Expr]):

@@ -1,6 +1,6 @@
 """The contract of every binding, whatever the target: what a command is bound to, where a buffer lies, what a fingerprint covers.
 
-The passes ask it; the gate states the same in its own words (`verifiers/binding/contract.py`).
+The passes ask it; the gate states the same in its own words (`verifiers/binding/layout_and_fingerprints.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, dictionary
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.properties import references
+from bpir.ir.property_parts import references
 
 COMMAND_OF_KIND = {
     "compute": "launch",

@@ -13,10 +13,10 @@ from bpir.dialects.bp.parts import Integer, Times
 from bpir.dialects.dist.parts import Amount, Components
 from bpir.dialects.dist.tasks import PHASES
 from bpir.dialects.plan import ROLES, STORAGE, Integers, Role
-from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.declaration import OperationDeclaration, Problems
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Reference, References, SymbolName, Text, Word
+from bpir.ir.property_parts import Reference, References, SymbolName, Text, Word
 from bpir.ir.syntax import Clause
 
 
@@ -110,7 +110,7 @@ class Buffer(OperationDeclaration):
         Clause("from", (source,), optional=False),
     )
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         buffer = Buffer(operation)
         if buffer.role not in ROLES or buffer.storage not in STORAGE:
             report.error(operation, "unknown role or storage class of a buffer")
@@ -147,7 +147,7 @@ class Command(OperationDeclaration):
         """The devices that a transfer leaves and reaches; none of other commands."""
         return ()
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         phase = Command(operation).phase
         if phase and phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")

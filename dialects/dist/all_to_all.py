@@ -8,7 +8,7 @@ from bpir.dialects.dist.collective_tasks import Collective
 from bpir.dialects.dist.tasks import Task
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Word
+from bpir.ir.property_parts import Word
 from bpir.ir.syntax import Clause, Operands, ResultTypes
 
 

@@ -10,10 +10,10 @@ from bpir.dialects.dist.parts import CollectiveAxes
 from bpir.dialects.dist.tasks import Task
 from bpir.dialects.model.rules.sizes import gather_work, reduction_work
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import Report
+from bpir.ir.declaration import Problems
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag, Word
+from bpir.ir.property_parts import Flag, Word
 from bpir.ir.syntax import Clause, Operands, ResultTypes
 
 
@@ -36,7 +36,7 @@ class Collective(Task):
         """The mesh axes of all dimensions, in order."""
         return [axis for axes in self.axes for axis in axes]
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         names = Collective(operation).mesh_axes
         if len(set(names)) != len(names):
@@ -52,7 +52,7 @@ class Collective(Task):
         for operand, result in zip(operation.operands, operation.results, strict=True):
             self._verify_types(operation, operand.type, result.type, report)
 
-    def _verify_types(self, operation: Operation, operand: Attribute, result: Attribute, report: Report) -> None:
+    def _verify_types(self, operation: Operation, operand: Attribute, result: Attribute, report: Problems) -> None:
         names = Collective(operation).mesh_axes
         if not isinstance(operand, TensorType) or not isinstance(result, TensorType):
             report.error(operation, f"'{self.name}' works on !bp.tensor values")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bpir.dialects.bp import Vector, vector_action
 from bpir.dialects.dist.parts import Components
-from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, Report
+from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, OperationDeclaration, Problems
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Text, Words
+from bpir.ir.property_parts import Text, Words
 from bpir.ir.syntax import Clause, Operands
 
 
@@ -60,7 +60,7 @@ class MemoryFacts(OperationDeclaration):
     facts = Components(kind=LayerMemory, keyword="holds", start="dist_memory_body")
     dropped = Words()
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         words = MemoryFacts(operation).dropped
         for word in words:
             if word not in DROPPED:

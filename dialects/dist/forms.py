@@ -5,10 +5,10 @@ from __future__ import annotations
 from bpir.dialects.bp import Vector, vector_action
 from bpir.dialects.model.rules.operation import Local, ModelOperation
 from bpir.ir.attributes import Attribute, StringAttr
-from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, Report
+from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, Problems
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Body, Word
+from bpir.ir.property_parts import Body, Word
 from bpir.ir.records import evolved
 from bpir.ir.syntax import Clause
 
@@ -46,7 +46,7 @@ EXPERTS = Clause("experts", (experts,), line=False)
 OTHERWISE = Clause("otherwise", (other_form, other_work))
 
 
-def verify_other_form(operation: Operation, report: Report) -> None:
+def verify_other_form(operation: Operation, report: Problems) -> None:
     """Report another form without its work, or the work without the form."""
     if ("other_form" in operation.properties) != ("other_work" in operation.properties):
         report.error(operation, "'other_form' and 'other_work' come together: another form of the operation, and its work")

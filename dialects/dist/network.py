@@ -5,7 +5,7 @@ from __future__ import annotations
 from bpir.dialects import network
 from bpir.dialects.bp.parts import Times
 from bpir.dialects.network import Calling, OneOrMore
-from bpir.ir.properties import Reference, Text
+from bpir.ir.property_parts import Reference, Text
 from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 

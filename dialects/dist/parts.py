@@ -11,8 +11,8 @@ from bpir.ir.declaration import GRAMMARS, Fragment, ParseContext, Piece, wanted
 from bpir.ir.diagnostic import Span, fail
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.parts import alternative
-from bpir.ir.properties import Body, Property, expected_body, strings
+from bpir.ir.property_parts import Body, Property, expected_body, strings
+from bpir.ir.syntax_part import alternative
 
 _V = TypeVar("_V", bound=Vector)
 

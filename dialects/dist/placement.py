@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from bpir.dialects.dist.parts import mesh_attribute, mesh_entries
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, UnitAttr, dictionary, quoted
-from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Report
+from bpir.ir.declaration import Action, Fragment, OperationDeclaration, Piece, Problems
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Property, strings
+from bpir.ir.property_parts import Property, strings
 from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause
 
@@ -121,7 +121,7 @@ class Placement(OperationDeclaration):
     resized = Sizes()
     syntax = (groups, Clause("resized", (resized,)))
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         seen: set[str] = set()
         for axis in (axis for group in Placement(operation).groups for axis in group.axes):
             if axis in seen:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bpir.dialects.bp import TensorType, Work, work
 from bpir.dialects.dist.tasks import Block, Task
 from bpir.dialects.stages import StageRow, stage_syntax
-from bpir.ir.declaration import Report
+from bpir.ir.declaration import Problems
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Text
+from bpir.ir.property_parts import Text
 from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 
@@ -69,7 +69,7 @@ class Transfer(Task):
         Task.work,
     )
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         operands, results = ([value.type for value in values] for values in (operation.operands, operation.results))
         if operands != results or not all(isinstance(type, TensorType) for type in operands):

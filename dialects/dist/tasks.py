@@ -12,10 +12,10 @@ from bpir.dialects.dist.facts import BlockActivations, Memory
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
 from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.network import Called
-from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems
 from bpir.ir.diagnostic import suggestion
 from bpir.ir.operation import Operation, Value
-from bpir.ir.properties import Flag, Reference, SymbolName, Text, Word, Words
+from bpir.ir.property_parts import Flag, Reference, SymbolName, Text, Word, Words
 from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 PHASES = (
@@ -103,7 +103,7 @@ class Block(Called):
         """The results."""
         return self.ending.operands
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         names: dict[str, Operation] = {}
         for child in operation.body:
             if child.dialect != self.dialect:
@@ -111,7 +111,7 @@ class Block(Called):
             named = Task.of(child) or State.of(child)
             name = named.label if named is not None else ""
             if name and name in names:
-                report.error(child, f"task '{name}' is named twice", Report.note(names[name], "first named here"))
+                report.error(child, f"task '{name}' is named twice", Problems.note(names[name], "first named here"))
             names.setdefault(name, child)
         if not operation.body or Return.of(operation.body[-1]) is None:
             report.error(operation, "a dist.block ends with 'dist.return'")
@@ -206,7 +206,7 @@ class Task(OperationDeclaration):
         count = len(self.operation.operands) - len(self.operation.results)
         return [v for v in self.operation.operands[max(count, 0) :] if is_state(v)]
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         phase = Task(operation).phase
         if phase not in PHASES:
             report.error(operation, f"unknown phase '{phase}'{suggestion(phase, PHASES)}")
@@ -263,7 +263,7 @@ class Compute(Task):
     def writes_state(self) -> bool:
         return "write" in self.effects
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         task = Compute(operation)
         if task.rule is None and task.kind not in TRAINING_KINDS:

@@ -13,7 +13,7 @@ from bpir.dialects.model.rules.reads import Read, operand
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag
+from bpir.ir.property_parts import Flag
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
 

@@ -7,7 +7,7 @@ from bpir.dialects.model.rules.factors import Equation, equation
 from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
 from bpir.dialects.model.rules.reads import MASK, operand, result
 from bpir.ir.expressions.expression import ZERO, Expr
-from bpir.ir.properties import Flag
+from bpir.ir.property_parts import Flag
 from bpir.ir.records import Interned
 from bpir.ir.syntax import Clause
 

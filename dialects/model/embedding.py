@@ -9,12 +9,12 @@ from bpir.dialects.model.rules.operation import Elementwise, Local, ModelOperati
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute
-from bpir.ir.declaration import Fragment, Piece, Report, wanted
+from bpir.ir.declaration import Fragment, Piece, Problems, wanted
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.parts import alternative
-from bpir.ir.properties import Property
+from bpir.ir.property_parts import Property
 from bpir.ir.syntax import Clause, Operands, ResultTypes
+from bpir.ir.syntax_part import alternative
 
 
 class Rows(Property[Expr]):
@@ -59,7 +59,7 @@ class Embedding(ModelOperation):
     weight_gradient_reads = (operand(0),)
     capabilities = ("elementwise",)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         ids, result = operation.operands[0].type, operation.results[0].type
         if not isinstance(ids, TensorType) or len(ids.dims) != TOKEN_RANK or not ids.is_index:
             found = ids.text

@@ -19,7 +19,7 @@ from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ONE, Expr, minimum
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag, Word
+from bpir.ir.property_parts import Flag, Word
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
 

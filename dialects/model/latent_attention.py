@@ -12,7 +12,7 @@ from bpir.dialects.model.rules.operation import STORED, Expression, Local, Model
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag
+from bpir.ir.property_parts import Flag
 from bpir.ir.syntax import Clause
 
 

@@ -11,10 +11,10 @@ from bpir.dialects.model.rules.operation import STORED, Local, ModelOperation, m
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import feature_dims, features, token_dims, tokens
 from bpir.ir.attributes import ArrayAttr, Attribute, Type
-from bpir.ir.declaration import Fragment, Piece, Report
+from bpir.ir.declaration import Fragment, Piece, Problems
 from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag, Property, Text
+from bpir.ir.property_parts import Flag, Property, Text
 from bpir.ir.syntax import Clause
 
 
@@ -97,7 +97,7 @@ class Linear(ModelOperation):
         operand = operation.operands[0].type
         return isinstance(operand, TensorType) and self._element(operation, operand) is not operand.element
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         if "tied" in operation.properties and (len(operation.results) != 1 or "bias" in operation.properties):
             report.error(operation, "a tied 'model.linear' has one result and no bias: its weight is the table of another layer")
         elif "tied" in operation.properties and "stored" in operation.properties:

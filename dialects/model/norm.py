@@ -10,10 +10,10 @@ from bpir.dialects.model.rules.factors import Equation, equation
 from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK, features
-from bpir.ir.declaration import Report
+from bpir.ir.declaration import Problems
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag
+from bpir.ir.property_parts import Flag
 from bpir.ir.syntax import Clause
 
 
@@ -40,7 +40,7 @@ class Normalization(Elementwise):
         weights = ", ".join(["F* N" if "per_head" in settings else weight] * self.kept(settings))
         return equation(f"{operand}; {weights} -> {operand}", whole)
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         type, norm = operation.operands[0].type, Normalization(operation)
         if "over" in operation.properties and isinstance(type, TensorType) and type.dims[-1] is not norm.over:
             report.error(operation, f"'{self.name}' is over the last dimension, which is {type.dims[-1].text}, not {norm.over.text}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
-from bpir.ir.declaration import Report
+from bpir.ir.declaration import Problems
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation
 from bpir.ir.relations.facts import Relation
@@ -44,7 +44,7 @@ class Rope(ModelOperation):
     def infer(self, operation: Operation) -> list[Any]:
         return [tensor_type(operation, value) for value in operation.operands]
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         super().verify(operation, report)
         odd = next((size for size in self._turned(operation) if size.integer is not None and size.integer % 2), None)
         if odd is not None:

@@ -14,7 +14,7 @@ from bpir.dialects.model.rules.sizes import features, token_dims, tokens
 from bpir.ir.attributes import FloatType, StringAttr
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Flag, Word
+from bpir.ir.property_parts import Flag, Word
 from bpir.ir.syntax import Clause
 
 SIGMOID = 4

@@ -7,10 +7,10 @@ from typing import Any
 from bpir.dialects.model.rules.operation import Expression, ModelOperation, layer_of, tensor_type
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.network import Called
-from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Value
-from bpir.ir.properties import Flag, SymbolName, Word
+from bpir.ir.property_parts import Flag, SymbolName, Word
 from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
 
 
@@ -47,11 +47,11 @@ class Block(Called):
         """The results; none if the block has no end."""
         return self.operation.body[-1].operands if self.operation.body else []
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         layers: dict[str, Operation] = {}
         macros = [child for child in operation.body if TransformerBlock.of(child) is not None]
         for macro in macros[1:]:
-            first = Report.note(macros[0], "the first one is here")
+            first = Problems.note(macros[0], "the first one is here")
             report.error(macro, "a model.block holds one 'model.transformer_block': a second would name the same layers again", first)
         for child in operation.body:
             if child.dialect != self.dialect:
@@ -60,7 +60,7 @@ class Block(Called):
             if "layer" in child.properties and not layer:
                 report.error(child, "the layer name must not be empty")
             if layer and layer in layers:
-                report.error(child, f"layer '{layer}' is named twice", Report.note(layers[layer], "first named here"))
+                report.error(child, f"layer '{layer}' is named twice", Problems.note(layers[layer], "first named here"))
             layers.setdefault(layer, child)
         if not operation.body or Return.of(operation.body[-1]) is None:
             report.error(operation, "a model.block ends with 'model.return'")

@@ -13,9 +13,9 @@ from typing import Any
 import attrs
 
 from bpir.ir.attributes import Attribute, IntegerAttr, StringAttr, SymbolRefAttr
-from bpir.ir.builtin_attributes import DenseArrayAttr, ElementsAttr, TensorType
+from bpir.ir.builtin.attributes import BuiltinTensorType, DenseArrayAttr, ElementsAttr
+from bpir.ir.builtin.float_formats import to_fraction
 from bpir.ir.diagnostic import DiagnosticError, Span, fail, note
-from bpir.ir.float_formats import to_fraction
 from bpir.ir.operation import Operation, Value
 
 MOST_CALLS = 1000
@@ -144,7 +144,7 @@ class _Reader:
 
 def _shape(value: Value, operation: Operation) -> tuple[tuple[int, ...], str]:
     kind = value.type
-    if not isinstance(kind, TensorType) or kind.shape is None or any(size < 0 for size in kind.shape):
+    if not isinstance(kind, BuiltinTensorType) or kind.shape is None or any(size < 0 for size in kind.shape):
         raise fail(f"expected a tensor with a number for each dimension, found {kind.text}", operation.span)
     return kind.shape, kind.element.text
 
@@ -202,7 +202,7 @@ def _constant(operation: Operation) -> dict[str, Any]:
     if not isinstance(attribute, ElementsAttr) or attribute.kind != "dense":
         raise TypeError("value")
     kind = attribute.type
-    assert isinstance(kind, TensorType)
+    assert isinstance(kind, BuiltinTensorType)
     texts = re.findall(r'[^\[\],\s"]+', attribute.body)
     if attribute.body.startswith('"'):
         raise fail("a constant with many elements in hexadecimal digits can't be imported: pass the array as an argument", operation.span)

@@ -13,8 +13,8 @@ from bpir.ir.expressions.intervals import Interval, interval
 from bpir.ir.expressions.normal_form import intern
 from bpir.ir.expressions.terms import multiply
 from bpir.ir.expressions.values import Substitution
-from bpir.ir.prover.facts import NODES, choices, divisors, nodes_in, of_node, of_nodes, of_relations, replaced
 from bpir.ir.prover.integers import is_integral
+from bpir.ir.prover.node_facts import NODES, choices, divisors, nodes_in, of_node, of_nodes, of_relations, replaced
 from bpir.ir.prover.refutation import Fact, impossible, without_divisors
 from bpir.ir.prover.squares import shown_by_squares
 from bpir.ir.relations.system import System, with_fresh_excess

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bpir.ir.attributes import Attribute
-from bpir.ir.builtin_attributes import AffineAttr
+from bpir.ir.builtin.attributes import AffineAttr
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.parser.actions.attributes import integer
 from bpir.parser.engine import RawAction

@@ -20,9 +20,9 @@ from bpir.ir.attributes import (
     UnitAttr,
     dictionary,
 )
-from bpir.ir.builtin_attributes import DYNAMIC, DistinctAttr, FloatAttr, OpaqueAttr, StridedAttr
+from bpir.ir.builtin.attributes import DYNAMIC, DistinctAttr, FloatAttr, OpaqueAttr, StridedAttr
+from bpir.ir.builtin.float_formats import FORMATS, from_double
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.float_formats import FORMATS, from_double
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import symbol_of, unquoted
 from bpir.parser.namespaces import OURS, UPSTREAM

@@ -8,18 +8,18 @@ from math import prod
 from typing import Any
 
 from bpir.ir.attributes import Attribute, FloatType, IndexType, IntegerType, Type, quoted
-from bpir.ir.builtin_attributes import (
+from bpir.ir.builtin.attributes import (
     DYNAMIC,
+    BuiltinTensorType,
     ComplexType,
     DenseArrayAttr,
     ElementsAttr,
     MemRefType,
     ResourceAttr,
-    TensorType,
     VectorType,
 )
+from bpir.ir.builtin.float_formats import FORMATS, float_text
 from bpir.ir.diagnostic import Span, fail
-from bpir.ir.float_formats import FORMATS, float_text
 from bpir.parser.actions.attributes import Number, float_bits, integer_value
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import unquoted
@@ -66,7 +66,7 @@ def literal_list(p: ParserState, v: list[Any], start: int, end: int) -> Literal:
 
 
 def _shaped_type(p: ParserState, type_: Type, place: Span) -> tuple[tuple[int, ...], Type]:
-    if not isinstance(type_, TensorType | VectorType | MemRefType) or type_.shape is None:
+    if not isinstance(type_, BuiltinTensorType | VectorType | MemRefType) or type_.shape is None:
         raise fail(f"data needs a ranked tensor, vector or memref type, not {type_.text[:80]}", place)
     if DYNAMIC in type_.shape:
         raise fail("the type of data has no '?'", place)
@@ -199,7 +199,7 @@ def _check_indices(texts: list[str], shape: tuple[int, ...], type_: Type, place:
 
 def resource(p: ParserState, v: list[Any], start: int, end: int) -> Attribute:
     """`dense_resource<key> : type`"""
-    if not isinstance(v[-1], TensorType | VectorType | MemRefType):
+    if not isinstance(v[-1], BuiltinTensorType | VectorType | MemRefType):
         raise fail(f"data needs a tensor, vector or memref type, not {v[-1].text[:80]}", p.span(start, end))
     return ResourceAttr(v[2], v[-1])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bpir.ir.attributes import Attribute
-from bpir.ir.builtin_attributes import (
+from bpir.ir.builtin.attributes import (
     CallLocation,
     FileLocation,
     FusedLocation,

@@ -6,21 +6,21 @@ import re
 from typing import Any
 
 from bpir.ir.attributes import Attribute, DictAttr, FloatType, FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, Type
-from bpir.ir.builtin_attributes import (
+from bpir.ir.builtin.attributes import (
     DYNAMIC,
     AffineAttr,
+    BuiltinTensorType,
     ComplexType,
     MemRefType,
     NoneType,
     OpaqueAttr,
     OpaqueType,
     StridedAttr,
-    TensorType,
     TupleType,
     VectorType,
 )
+from bpir.ir.builtin.float_formats import FORMATS
 from bpir.ir.diagnostic import fail, suggestion
-from bpir.ir.float_formats import FORMATS
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import ONE_DIMENSION
 from bpir.parser.namespaces import OURS, UPSTREAM
@@ -163,11 +163,11 @@ def shaped(symbols: tuple[str, ...]) -> RawAction:
 
 
 def _tensor(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
-    if isinstance(element, FunctionType | TensorType | MemRefType | TupleType | NoneType):
+    if isinstance(element, FunctionType | BuiltinTensorType | MemRefType | TupleType | NoneType):
         raise fail(f"a tensor cannot hold {_short(element)}", place)
     if len(rest) > 1 or (rest and shape is None):
         raise fail("a tensor has at most one encoding, and an unranked one has none", place)
-    return TensorType(shape, element, rest[0] if rest else None)
+    return BuiltinTensorType(shape, element, rest[0] if rest else None)
 
 
 def _of_upstream(attribute: Attribute) -> bool:
@@ -176,7 +176,7 @@ def _of_upstream(attribute: Attribute) -> bool:
 
 
 def _memref(shape: tuple[int, ...] | None, element: Type, rest: list[Attribute], place: Any) -> Type:
-    if isinstance(element, FunctionType | TensorType | TupleType | NoneType | OpaqueType):
+    if isinstance(element, FunctionType | BuiltinTensorType | TupleType | NoneType | OpaqueType):
         raise fail(f"a memref cannot hold {_short(element)}", place)
     layout, space = _layout_and_space(rest, place)
     if layout is not None:

@@ -26,7 +26,7 @@ from bpir.ir.attributes import I64, Attribute, IntegerAttr, StringAttr, SymbolRe
 from bpir.ir.diagnostic import Diagnostic, Source, Span, fail, note
 from bpir.ir.expressions.expression import Expr, constant
 from bpir.ir.operation import Operation
-from bpir.ir.properties import symbol_of
+from bpir.ir.property_parts import symbol_of
 from bpir.ir.relations.facts import Relation
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
@@ -145,7 +145,7 @@ def read_file(path: str, span: Span | None) -> Operation:
     """
     from bpir.ir.diagnostic import DiagnosticError
     from bpir.parser import parse_module
-    from bpir.verifiers.structure import operations as structure
+    from bpir.verifiers.ssa import operations as structure
 
     try:
         with open(path.encode("latin-1"), "rb") as file:

@@ -19,7 +19,7 @@ from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, Span, fail
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation, Region
-from bpir.ir.properties import symbol_of
+from bpir.ir.property_parts import symbol_of
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.distribution.distribution import Assumptions, new_module, resized

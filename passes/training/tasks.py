@@ -13,7 +13,7 @@ from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
-from bpir.ir.properties import symbol_of
+from bpir.ir.property_parts import symbol_of
 from bpir.passes.distribution.expert_rows import all_to_all
 from bpir.passes.distribution.placement import TENSOR
 from bpir.passes.training.graph import Flow, Graph, Layer

@@ -15,7 +15,7 @@ from bpir.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr, Un
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.expressions.expression import ZERO, constant, symbol
 from bpir.ir.operation import Operation
-from bpir.ir.properties import Property, SymbolName, Text, Word
+from bpir.ir.property_parts import Property, SymbolName, Text, Word
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bpir.ir.attributes import I1, ArrayAttr, StringAttr
+from bpir.ir.builtin.float_formats import FORMATS, float_text, from_double, to_fraction
 from bpir.ir.diagnostic import Source
 from bpir.ir.equality import equal
-from bpir.ir.float_formats import FORMATS, float_text, from_double, to_fraction
 from bpir.ir.operation import Operation, Value
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module

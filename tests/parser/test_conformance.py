@@ -16,7 +16,7 @@ from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
 from bpir.tools.split import split
-from bpir.verifiers.structure.operations import verify
+from bpir.verifiers.ssa.operations import verify
 
 FOLDER = Path(__file__).parent.parent / "conformance"
 CASES = [json.loads(line) for line in (FOLDER / "index.jsonl").read_text().splitlines()]

@@ -15,7 +15,7 @@ from bpir.ir.printer import print_module
 from bpir.parser import parse_attribute, parse_expression, parse_module, parse_type
 from bpir.parser.grammar import compose
 from bpir.parser.tables import build
-from bpir.verifiers.structure.operations import verify
+from bpir.verifiers.ssa.operations import verify
 
 
 def parse(text: str) -> Operation:

@@ -9,7 +9,7 @@ from bpir.ir.equality import equal
 from bpir.ir.operation import clone
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
-from bpir.verifiers.structure.operations import verify
+from bpir.verifiers.ssa.operations import verify
 
 
 def attribute(text: str) -> str:

@@ -13,7 +13,7 @@ from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.equality import equal
 from bpir.ir.printer import print_module
 from bpir.parser import parse_attribute, parse_module
-from bpir.verifiers.structure.operations import verify
+from bpir.verifiers.ssa.operations import verify
 
 SEEDS = [path.read_bytes() for path in sorted((Path(__file__).parent.parent / "conformance").glob("*.mlir"))]
 OWN = b"""module @m {

@@ -13,8 +13,8 @@ from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.parser import parse_attribute
 from bpir.parser.actions.operations import property_names
+from bpir.verifiers.ssa.operations import verify as verify_structure
 from bpir.verifiers.structure.module import verify
-from bpir.verifiers.structure.operations import verify as verify_structure
 
 pytestmark = pytest.mark.slow
 

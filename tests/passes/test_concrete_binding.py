@@ -244,7 +244,7 @@ from bpir.dialects.concrete.extension import TargetExtension, Violation
 from bpir.ir.attributes import ArrayAttr, StringAttr, SymbolRefAttr
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.dialect import Dialect, declare
-from bpir.ir.properties import References, Text
+from bpir.ir.property_parts import References, Text
 from bpir.ir.rulebook import RuleBook
 
 declare(Dialect("tape", level="concrete", uses=("concrete",)))

@@ -100,9 +100,9 @@ EXCEPTIONS = {
         "a pass that answers differently: ours do not",
         "test_pipeline_manager.py::test_replay_refuses_a_pass_that_answers_differently",
     ),
-    "verifiers/structure/operations.py: '...' lacks its property '...'": (_BUILT, "test_structure.py::test_a_missing_property"),
-    "verifiers/structure/operations.py: '...' has no property '...'...": (_BUILT, "test_structure.py::test_a_property_of_another_name"),
-    "verifiers/structure/operations.py: a successor must be a block of the same region": (
+    "verifiers/ssa/operations.py: '...' lacks its property '...'": (_BUILT, "test_structure.py::test_a_missing_property"),
+    "verifiers/ssa/operations.py: '...' has no property '...'...": (_BUILT, "test_structure.py::test_a_property_of_another_name"),
+    "verifiers/ssa/operations.py: a successor must be a block of the same region": (
         _BUILT,
         "test_structure.py::test_a_successor_in_another_region",
     ),
@@ -111,7 +111,7 @@ EXCEPTIONS = {
         "test_factors.py::test_what_does_not_fit_the_equation_of_its_operation_is_told_at_its_place",
     ),
     "dialects/dist/one_rank.py: a task works on !bp.tensor values, found ...": (_UNSOUND, _UNSOUND_TEST),
-    "verifiers/choices.py: the block names no dist.mesh of the module": (_UNSOUND, _UNSOUND_TEST),
+    "verifiers/chosen_bindings.py: the block names no dist.mesh of the module": (_UNSOUND, _UNSOUND_TEST),
     "dialects/dist/one_rank.py: the mesh has no axis '...'...": (_UNSOUND, _UNSOUND_TEST),
     "dialects/dist/tasks.py: only a task of the phase recompute can be unread": _CHANGED,
     "passes/training/distribute_training.py: Calculon does not repeat the product with V: use recompute = attention with convention = calculon": (  # noqa: E501
@@ -120,7 +120,7 @@ EXCEPTIONS = {
     ),
     "verifiers/planning/block.py: the size of @... (the workspace)": _CHANGED,
     "verifiers/planning/block.py: ... has no buffer: ... bytes are needed": _CHANGED,
-    "verifiers/planning/boundary.py: the size of the mesh axis '...'": _CHANGED,
+    "verifiers/planning/module.py: the size of the mesh axis '...'": _CHANGED,
     "verifiers/training/block.py: '...' is marked unread, and backward reads it": _CHANGED,
     "verifiers/training/block.py: '...' is repeated, and backward reads nothing of it: mark the task 'unread'": _CHANGED,
     "verifiers/training/borders.py: '...' has ... operands, and a border has one value": _CHANGED,
@@ -136,7 +136,7 @@ EXCEPTIONS = {
         "a source that no pass binds",
         "test_gate_stages.py::test_what_is_bound_has_no_stages",
     ),
-    "verifiers/planning/boundary.py: the source of a plan has a dist.block, and this one has none": (
+    "verifiers/planning/module.py: the source of a plan has a dist.block, and this one has none": (
         "a source that is of no level: bp-verify refuses it first",
         "test_gate_planning.py::test_r1_a_source_without_blocks",
     ),

@@ -70,7 +70,7 @@ def test_no_module_imports_itself_by_a_detour() -> None:
     assert {
         "bpir.ir.expressions.expression",
         "bpir.parser",
-        "bpir.verifiers.structure.operations",
+        "bpir.verifiers.ssa.operations",
         "bpir.dialects.model.rules.operation",
     } <= known.keys()
     imports = {name: imported(path.read_text(), name, known) for name, path in known.items()}

@@ -8,7 +8,7 @@ from support import example, example_text, read, replaced, run
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.printer import print_module
 from bpir.tools.bp_verify import verdict
-from bpir.verifiers.boundary import verifier
+from bpir.verifiers.derivation import verifier
 
 WRONG = error("work is wrong: 2*B [plan.R1]")
 OPEN = error("work can't be decided (unknown is not success): 2*B [plan.R1]", undecided=True)

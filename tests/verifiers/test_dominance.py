@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from bpir.dialects import func  # noqa: F401  (declares func.func)
 from bpir.ir.attributes import StringAttr
-from bpir.ir.declaration import DECLARATIONS, Report
+from bpir.ir.declaration import DECLARATIONS, Problems
 from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.operation import Block, Operation, Region, Value
-from bpir.verifiers.structure.dominance import check_dominance
+from bpir.verifiers.ssa.dominance import check_dominance
 
 Shape = list[tuple[int, list[int]]]  # of each block: how many operations, and the blocks it goes on to
 Place = tuple[int, int]  # block and index of an operation; -1 is the argument of the block
 
 
-class Errors(Report):
+class Errors(Problems):
     """The operations that were reported, and which operand."""
 
     def __init__(self) -> None:

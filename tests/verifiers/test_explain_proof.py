@@ -23,8 +23,8 @@ from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.smallest import tied
 from bpir.tools import bp_verify
 from bpir.tools.proof import WIDTH, explanation
-from bpir.verifiers.boundary import verifier
-from bpir.verifiers.claims import Claim, Fact, Proofs, Statement
+from bpir.verifiers.derivation import verifier
+from bpir.verifiers.statements import Claim, Fact, Proofs, Statement
 
 NAMES = B, H, h, d, t = tuple(map(symbol, ("B", "H", "h", "d", "t")))
 LIT = ROOT / "lit_tests" / "verify"

@@ -10,7 +10,7 @@ from bpir.ir.expressions.expression import ONE, ZERO, constant, symbol
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.parser import parse_expression
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
 
 a, b, t = symbol("a"), symbol("b"), symbol("t")
 TASK = Operation("ext.task")
@@ -102,9 +102,9 @@ def test_refusals_that_are_no_claims_are_kept_apart() -> None:
 
 def test_claims_are_recorded_where_somebody_listens() -> None:
     """What is the same object is claimed then, too."""
-    quiet, listening = findings(), Findings("pass", findings().facts, [])
-    assert not quiet.listening and listening.listening
-    for found in (quiet, listening):
+    quiet, records_claims = findings(), Findings("pass", findings().facts, [])
+    assert not quiet.records_claims and records_claims.records_claims
+    for found in (quiet, records_claims):
         found.equal("R1", TASK, "the size", a, a)
-    assert quiet.claims is None and listening.claims is not None
-    assert [(c.rule, c.statement.text, c.verdict.proved) for c in listening.claims] == [("R1", "a = a", True)]
+    assert quiet.claims is None and records_claims.claims is not None
+    assert [(c.rule, c.statement.text, c.verdict.proved) for c in records_claims.claims] == [("R1", "a = a", True)]

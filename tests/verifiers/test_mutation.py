@@ -55,11 +55,11 @@ def test_the_mutants_of_a_source() -> None:
 
 
 def test_a_sample_is_the_same_again_and_keeps_its_members_when_other_code_comes() -> None:
-    found = all_mutants(ROOT, ["verifiers/claims.py"])
+    found = all_mutants(ROOT, ["verifiers/statements.py"])
     once = sampled(found, 7, 0)
     assert sampled(found, 7, 0) == once
     assert sampled(found, 7, 1) != once
-    later = mutants("verifiers/claims.py", b"\n\n" + (ROOT / "verifiers" / "claims.py").read_bytes())
+    later = mutants("verifiers/statements.py", b"\n\n" + (ROOT / "verifiers" / "statements.py").read_bytes())
     assert [m.key for m in sampled(later, 7, 0)] == [m.key for m in once]
 
 

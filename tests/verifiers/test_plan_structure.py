@@ -373,8 +373,8 @@ def test_r7_one_mesh_under_a_strategy_of_the_module() -> None:
 @pytest.mark.parametrize(
     ("verifier", "prefix", "test"),
     [
-        ("distribution/distribution.py", "distribute-inference", "test_gate_distribution"),
-        ("planning/boundary.py", "plan-inference", "test_gate_planning test_gate_buffers"),
+        ("distribution/module.py", "distribute-inference", "test_gate_distribution"),
+        ("planning/module.py", "plan-inference", "test_gate_planning test_gate_buffers"),
         ("structure/plan.py", "plan", "test_plan_structure"),
         ("structure/symbols.py", "bp", "test_plan_structure"),
         ("structure/dist.py", "dist", "test_dist_structure"),

@@ -14,7 +14,7 @@ from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.operation import Operation, Value, clone
 from bpir.parser import parse_type
 from bpir.tools.reports.collect import collect
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 from bpir.verifiers.structure import module as structure
 
 pytestmark = pytest.mark.slow
@@ -97,8 +97,8 @@ def answers(step: str, target: Operation) -> Iterator[Diagnostic]:
     yield from found
     if found:
         return
-    yield from boundary.verify(example("transformer_block"), target)
-    yield from boundary.verify(target, planned(step))
+    yield from derivation.verify(example("transformer_block"), target)
+    yield from derivation.verify(target, planned(step))
     for act in (lambda: collect(target), lambda: run(target, STEPS[step][1])):
         try:
             act()

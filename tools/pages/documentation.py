@@ -191,7 +191,7 @@ def _prefixes(prefix: str, kinds: Iterable[str]) -> list[str]:
 def place(dialect: str) -> tuple[int, bool, str]:
     """The place of a dialect among others: levels in the order of derivations, each before the dialects that extend it, inputs last."""
     from bpir.ir.dialect import DIALECTS
-    from bpir.verifiers.structure.portability import FORBIDDEN
+    from bpir.verifiers.structure.forbidden_words import FORBIDDEN
 
     found = DIALECTS.get(dialect)
     order = [*FORBIDDEN, ""]

@@ -11,9 +11,9 @@ from bpir.dialects.bind import Field, Fields
 from bpir.dialects.dist.parts import Components
 from bpir.dialects.model.rules.operation import Expression
 from bpir.ir.declaration import OperationDeclaration
-from bpir.ir.parts import Part
-from bpir.ir.properties import Body, Flag, Property, Reference, References, SymbolName, Text, Word, Words
+from bpir.ir.property_parts import Body, Flag, Property, Reference, References, SymbolName, Text, Word, Words
 from bpir.ir.syntax import Clause, EntryRegion, Operands, ResultTypes
+from bpir.ir.syntax_part import Part
 
 
 @attrs.frozen

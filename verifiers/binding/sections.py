@@ -12,8 +12,8 @@ from bpir.dialects.plan import Task
 from bpir.dialects.sections import Flow, Section
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import BINDING
-from bpir.verifiers.rules import Findings
 
 _M = TypeVar("_M", Task, Command)
 

@@ -26,9 +26,9 @@ from bpir.verifiers.distribution.workload import (
     over_new_tokens,
     pairs_counted,
 )
-from bpir.verifiers.planning.forms import verify_said
+from bpir.verifiers.findings import Findings
+from bpir.verifiers.planning.forms import verify_routing_and_form
 from bpir.verifiers.rulebooks import INFERENCE
-from bpir.verifiers.rules import Findings
 
 
 class _BlockCheck:
@@ -199,7 +199,7 @@ class _BlockCheck:
                 return
             self._weights(task, operation, rule, local)
             self.findings.equal("R7", task, "'matmul'", task.matmul, rule.matmul_operations(local))
-            verify_said(self.findings, "R7", task, rule, local)
+            verify_routing_and_form(self.findings, "R7", task, rule, local)
             self._work(task, rule.forward(local))
         except DiagnosticError as wrong:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)

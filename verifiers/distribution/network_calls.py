@@ -12,10 +12,10 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.ir.records import Interned
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
 
 
-class Rules(metaclass=Interned):
+class CallLabels(metaclass=Interned):
     """Under which labels the rules of networks are raised."""
 
     calls: str
@@ -35,7 +35,7 @@ class _Step:
         self.source, self.part, self.callees, self.operands, self.results = source, part, names, operands, results
 
 
-def verify_network(findings: Findings, rules: Rules, source: Operation, target: Operation, training: bool = False) -> None:
+def verify_network(findings: Findings, rules: CallLabels, source: Operation, target: Operation, training: bool = False) -> None:
     """Refuse a distributed network that is not that of the model. The structure of both is sound.
 
     In training the calls are those of the model forward, and then the same backward, in reverse, on gradients.
@@ -61,7 +61,7 @@ class _Network:
     """The meanings of the values of one network."""
 
     def __init__(
-        self, findings: Findings, rules: Rules, model: Operation, network: Operation, origins: Mapping[str, str], training: bool
+        self, findings: Findings, rules: CallLabels, model: Operation, network: Operation, origins: Mapping[str, str], training: bool
     ) -> None:
         self.findings = findings
         self.rules = rules

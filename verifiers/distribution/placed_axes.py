@@ -21,7 +21,7 @@ from bpir.verifiers.distribution.typing_rule import (
     table_axes,
     wrong_placement,
 )
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
 
 TENSOR = "tensor"
 """The mesh axis that shards the axes of weights."""

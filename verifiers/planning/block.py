@@ -13,11 +13,11 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Block, Operation, Value
 from bpir.verifiers.dependencies import disagreeing
-from bpir.verifiers.planning.forms import verify_kept_saying
+from bpir.verifiers.findings import Findings
+from bpir.verifiers.planning.forms import verify_kept_routing_and_form
 from bpir.verifiers.planning.sections import Lineage
 from bpir.verifiers.planning.workspace import alive
 from bpir.verifiers.rulebooks import PLANNING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.sizes import local_bytes, weight_bytes
 
 ALIGNMENT = 256
@@ -218,7 +218,7 @@ class BlockCheck:
         buffer = found[0]
         self.found.add(buffer)
         name = buffer.symbol
-        self.findings.large_enough("R9", buffer, f"the size of @{name} ({what})", buffer.size, bound)
+        self.findings.enough_bytes("R9", buffer, f"the size of @{name} ({what})", buffer.size, bound)
         if buffer.source != source:
             self.findings.refuse("R4", buffer, f"@{name} ({what}) comes from '{source}', not from '{buffer.source}'")
         if buffer.alignment % ALIGNMENT:
@@ -315,7 +315,7 @@ class BlockCheck:
     def _kind(self, task: dist.Task, plan: Task) -> None:
         ours, theirs = plan.operation.properties, task.operation.properties
         said = (task.name, *map(theirs.get, _KIND_OF_SOURCE), *map(ours.get, _KIND))
-        if said in self.said and not self.findings.listening:
+        if said in self.said and not self.findings.records_claims:
             return
         known = len(self.findings.diagnostics)
         self._judge_kind(task, plan)
@@ -343,7 +343,7 @@ class BlockCheck:
             order = " in this order, in which binding chooses" if sorted(given) == sorted(alternatives) else ""
             self.findings.refuse("R7", plan, f"@{plan.symbol} has the alternatives {ours}; expected {theirs}{order}")
         self.findings.equal("R7", plan, f"'matmul' of @{plan.symbol}", plan.matmul, task.matmul)
-        verify_kept_saying(self.findings, "R7", plan, task)
+        verify_kept_routing_and_form(self.findings, "R7", plan, task)
 
     def _same(self, rule: str, plan: Task, verb: str, found: Iterable[str], expected: set[str]) -> None:
         found = list(found)

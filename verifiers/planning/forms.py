@@ -8,12 +8,12 @@ from bpir.dialects.model.rules.operation import Local, ModelOperation
 from bpir.dialects.plan import Task as PlanTask
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.records import evolved
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
 
-Said = dist.Task | PlanTask
+AnyTask = dist.Task | PlanTask
 
 
-def verify_said(findings: Findings, rule: str, task: dist.Task, of: ModelOperation, local: Local) -> None:
+def verify_routing_and_form(findings: Findings, rule: str, task: dist.Task, of: ModelOperation, local: Local) -> None:
     """A task of an operation of a model says what follows from the operation's rule, and nothing else."""
     routed = of.routed(local)
     _experts(findings, rule, task, Routing(*routed) if routed is not None else None)
@@ -25,21 +25,21 @@ def verify_said(findings: Findings, rule: str, task: dist.Task, of: ModelOperati
     _forms(findings, rule, task, form if form != (of.forms or ("",))[0] else "", others[0] if others else "", expected)
 
 
-def verify_kept_saying(findings: Findings, rule: str, task: PlanTask, source: dist.Task) -> None:
+def verify_kept_routing_and_form(findings: Findings, rule: str, task: PlanTask, source: dist.Task) -> None:
     """A task of a plan says what the distributed task says."""
     routing, other = (source.operation.properties.get(name) for name in ("experts", "other_work"))
     _experts(findings, rule, task, routing if isinstance(routing, Routing) else None)
     _forms(findings, rule, task, source.form, source.other_form, other if isinstance(other, FormWork) else None)
 
 
-def _experts(findings: Findings, rule: str, task: Said, expected: Routing | None) -> None:
+def _experts(findings: Findings, rule: str, task: AnyTask, expected: Routing | None) -> None:
     found = task.operation.properties.get("experts")
     routing = found if isinstance(found, Routing) else None
     if routing is not None or expected is not None:
         findings.components(rule, task, "routing", f"of {_named(task)}", routing or Routing.zero(), expected or Routing.zero())
 
 
-def _forms(findings: Findings, rule: str, task: Said, form: str, other: str, expected: FormWork | None) -> None:
+def _forms(findings: Findings, rule: str, task: AnyTask, form: str, other: str, expected: FormWork | None) -> None:
     if (task.form, task.other_form) != (form, other):
         pairs = ((task.form, task.other_form), (form, other))
         said, wanted = (f"{own or 'the first'}, the other one {more or 'none'}" for own, more in pairs)
@@ -51,7 +51,7 @@ def _forms(findings: Findings, rule: str, task: Said, form: str, other: str, exp
         findings.components(rule, task, "other form's", f"of {_named(task)}", work or FormWork.zero(), expected or FormWork.zero())
 
 
-def _named(task: Said) -> str:
+def _named(task: AnyTask) -> str:
     return f"'{task.label}'" if isinstance(task, dist.Task) else f"@{task.symbol}"
 
 

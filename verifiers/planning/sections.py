@@ -15,8 +15,8 @@ from bpir.dialects.sections import Flow
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import PLANNING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.stages.rows import runs_between
 
 Homes = Mapping[str, Mapping[Value, str]]

@@ -7,8 +7,8 @@ from bpir.dialects.levels import PortablePlanIR
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.expression import Expr
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import STAGES
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.stages.memory import StageMemory, chunks_by_device, named
 from bpir.verifiers.structure.capacity import Room
 

@@ -11,9 +11,9 @@ from bpir.dialects.plan import Stage
 from bpir.dialects.stages import Run
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import Expr
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.planning.sections import Lineage
 from bpir.verifiers.rulebooks import STAGES
-from bpir.verifiers.rules import Findings
 
 
 @STAGES.rule("R7", "the stages of a plan run the sections of what those of its source run, backward in reverse, and update their weights")

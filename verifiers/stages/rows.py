@@ -10,8 +10,8 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.relations.facts import Facts
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import STAGES
-from bpir.verifiers.rules import Findings
 
 
 @STAGES.rule("R6", "stages have places of their own, and run together each block or section as often as the network does")

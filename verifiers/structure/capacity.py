@@ -11,8 +11,8 @@ from bpir.ir.expressions.expression import Expr, constant, symbol
 from bpir.ir.expressions.intervals import Interval, interval
 from bpir.ir.records import Record
 from bpir.ir.relations.facts import Facts
-from bpir.verifiers.binding.contract import taken
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.binding.layout_and_fingerprints import taken
+from bpir.verifiers.findings import Findings
 
 _LARGEST = 4  # buffers that a diagnostic names
 

@@ -14,12 +14,12 @@ from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.dialect import dialect_of, is_input
 from bpir.ir.expressions.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
-from bpir.ir.properties import references, symbol_of
-from bpir.verifiers.binding.contract import least_multiple, taken
+from bpir.ir.property_parts import references, symbol_of
+from bpir.verifiers.binding.layout_and_fingerprints import least_multiple, taken
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import CONCRETE
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.structure.capacity import verify_capacity
-from bpir.verifiers.structure.sections import Rules, SectionCheck
+from bpir.verifiers.structure.sections import SectionCheck, SectionLabels
 
 _SYMBOLS: dict[str, type[OperationDeclaration]] = {
     Plan.target.name: Target,
@@ -66,7 +66,7 @@ class _Structure:
         self._transfers()
         self._layout()
         held = {buffer.symbol: (buffer, buffer.times) for buffer in self.ir.buffers}
-        SectionCheck(self.findings, Rules("R9", "R10", "R11"), self.ir.sections, self.commands, held).run()
+        SectionCheck(self.findings, SectionLabels("R9", "R10", "R11"), self.ir.sections, self.commands, held).run()
         return self.findings.diagnostics + self._target(kind)
 
     @CONCRETE.rule("R8", "a target that is bound to has an extension")

@@ -12,9 +12,9 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.relations.facts import Facts
 from bpir.ir.relations.verdict import Verdict
-from bpir.verifiers.claims import Statement
 from bpir.verifiers.rulebooks import BP
-from bpir.verifiers.structure.properties import Said
+from bpir.verifiers.ssa.distinct_properties import DistinctProperty
+from bpir.verifiers.statements import Statement
 
 _COUNTS = {
     ("dist.mesh", "axes"): "the size of a mesh axis",
@@ -36,7 +36,7 @@ _BUFFERS = frozenset(("plan.buffer", "concrete.buffer"))  # may be empty, and un
     "R5",
     "a count is a positive integer for every admissible binding, the width of an element positive, the size of a buffer not negative",
 )
-def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Counts that may be negative, zero or a fraction, each once, where it is first. All symbols are declared."""
     facts = symbol_table(module).facts
     found: list[Diagnostic] = []
@@ -76,7 +76,7 @@ def _wrong(facts: Facts, expr: Expr, least: Expr) -> list[tuple[Statement, Verdi
     return [(s, v) for s, v in ((s, s.decide(facts)) for s in statements) if not v.proved][:1]
 
 
-def _said(properties: Iterable[Said]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
+def _said(properties: Iterable[DistinctProperty]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
     for operation, name, attribute in properties:
         dialect = operation.dialect
         if dialect == "bind" and name == "fields":

@@ -17,8 +17,8 @@ from bpir.ir.operation import Operation
 from bpir.verifiers.distribution.network_calls import runs
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.rulebooks import DIST
+from bpir.verifiers.ssa.distinct_properties import counts_of, expected_count
 from bpir.verifiers.stages.rows import verify_shares
-from bpir.verifiers.structure.properties import counts_of, expected_count
 
 
 def verify(module: Operation) -> list[Diagnostic]:

@@ -7,32 +7,31 @@ import re
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError
 from bpir.ir.dialect import DIALECTS
 from bpir.ir.operation import Operation
-from bpir.verifiers.structure import operations as structure
-from bpir.verifiers.structure.properties import said, spoken
+from bpir.verifiers.ssa import operations as structure
+from bpir.verifiers.ssa.distinct_properties import distinct_properties, with_words_or_expressions
 
 
 def verify(module: Operation) -> list[Diagnostic]:
     """Every structural error: SSA and declarations first; places, symbols, forbidden information and levels if those are sound."""
     operations = list(module.walk())
-    properties = said(operations)
+    properties = distinct_properties(operations)
     found = structure.verify(module, operations, properties)
     dialects = {name.partition(".")[0] for name in {operation.name for operation in operations}}
     if dialects.isdisjoint(DIALECTS):
         return found
-    from bpir.verifiers.structure import counts, holders, symbols
-    from bpir.verifiers.structure import portability as forbidden
+    from bpir.verifiers.structure import counts, forbidden_words, holders, symbols
     from bpir.verifiers.structure.levels import level_of
 
     if found:
-        return _with_causes(found, symbols.undeclared(module, operations, spoken(properties)))
-    properties = spoken(properties)
+        return _with_causes(found, symbols.undeclared(module, operations, with_words_or_expressions(properties)))
+    properties = with_words_or_expressions(properties)
     try:
         level_of(module)
     except DiagnosticError as mixed:
         return list(mixed.diagnostics)
     unsound = symbols.verify(module, operations, properties)
     found = [*holders.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]
-    found.extend(forbidden.verify(module, operations, properties))
+    found.extend(forbidden_words.verify(module, operations, properties))
     if "model" in dialects and not unsound:
         from bpir.verifiers.structure import requirements
 

@@ -11,12 +11,12 @@ from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.ir.properties import references
+from bpir.ir.property_parts import references
 from bpir.ir.relations.facts import Facts
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import PLAN
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.stages.rows import verify_shares
-from bpir.verifiers.structure.sections import Rules, SectionCheck
+from bpir.verifiers.structure.sections import SectionCheck, SectionLabels
 
 
 @PLAN.rule("R8", "every task is of a section where there are sections, and two of them run the same tasks or none in common")
@@ -39,7 +39,7 @@ def verify(module: Operation) -> list[Diagnostic]:
             _together(findings, ir)
             _races(findings, ir.groups, tasks, buffers)
         held = {name: (buffer, buffer.times) for name, buffer in buffers.items()}
-        SectionCheck(findings, Rules("R8", "R9", "R10"), ir.sections, ir.tasks, held).run()
+        SectionCheck(findings, SectionLabels("R8", "R9", "R10"), ir.sections, ir.tasks, held).run()
     _transfers(findings, ir, tasks)
     _meshes(findings, ir)
     unshared = verify_shares(findings.facts, ir.stages, _shared(ir), "section")

@@ -12,8 +12,8 @@ from bpir.ir.attributes import StringAttr
 from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
-from bpir.verifiers.claims import Statement
 from bpir.verifiers.rulebooks import MODEL
+from bpir.verifiers.statements import Statement
 
 _SIGN = {"divides": "|", "equal": "=", "greater": ">"}
 

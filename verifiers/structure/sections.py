@@ -10,7 +10,7 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note, suggestion
 from bpir.ir.expressions.expression import ONE, Expr, total
 from bpir.ir.records import Interned
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
 
 
 class User(Protocol):
@@ -23,7 +23,7 @@ class User(Protocol):
     def writes(self) -> tuple[str, ...]: ...
 
 
-class Rules(metaclass=Interned):
+class SectionLabels(metaclass=Interned):
     """Under which labels the rules of sections are raised."""
 
     extents: str
@@ -42,7 +42,7 @@ class SectionCheck:
     def __init__(
         self,
         findings: Findings,
-        rules: Rules,
+        rules: SectionLabels,
         sections: Sequence[Section],
         users: Sequence[User],
         buffers: Mapping[str, tuple[Place, Expr]],

@@ -13,10 +13,10 @@ from bpir.ir.expressions.expression import ExpressionError
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations.facts import Relation
 from bpir.verifiers.rulebooks import BP
-from bpir.verifiers.structure.properties import Said
+from bpir.verifiers.ssa.distinct_properties import DistinctProperty
 
 
-def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false."""
     if not any(dialect_of(name) is not None for name in {o.name for o in operations}):
         return []
@@ -25,7 +25,7 @@ def verify(module: Operation, operations: Sequence[Operation], properties: Itera
 
 
 @BP.rule("R1", "every symbol that an operation uses is declared")
-def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Each symbol that no declaration names (R1), once, where it is first."""
     ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
     own = [o for o in operations if o.name in ours]

@@ -15,9 +15,9 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.placed_axes import TENSOR
-from bpir.verifiers.planning.forms import verify_said
+from bpir.verifiers.findings import Findings
+from bpir.verifiers.planning.forms import verify_routing_and_form
 from bpir.verifiers.rulebooks import TRAINING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.training.borders import Borders
 from bpir.verifiers.training.kept_values import Needs
 from bpir.verifiers.training.layout import Layout
@@ -186,7 +186,7 @@ class BlockTrace:
             if weights is not ZERO:
                 self.weights[weights] = None
             self.numbers(task, self.convention.forward(view), weights, rule.matmul_operations(view.local))
-            verify_said(self.findings, "R7", task, rule, view.local)
+            verify_routing_and_form(self.findings, "R7", task, rule, view.local)
 
     @TRAINING.rule("R11", "what is repeated is what the strategy says")
     def _repeated(self, task: dist.Task, operation: Operation, again: bool) -> None:

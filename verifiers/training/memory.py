@@ -8,9 +8,9 @@ from bpir.dialects.model.rules.conventions import Calculon, LayerView
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.properties import symbol_of
+from bpir.ir.property_parts import symbol_of
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import TRAINING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.training.block import BlockTrace
 from bpir.verifiers.training.kept_values import Kept
 

@@ -15,11 +15,11 @@ from bpir.dialects.model.rules.formats import FORMATS, format_of
 from bpir.dialects.model.rules.reads import Read
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute, StringAttr
-from bpir.ir.declaration import OperationDeclaration, Report
+from bpir.ir.declaration import OperationDeclaration, Problems
 from bpir.ir.diagnostic import DiagnosticError, fail, note
 from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.ir.properties import Text, Word
+from bpir.ir.property_parts import Text, Word
 from bpir.ir.records import Interned
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause, Operands, ResultTypes
@@ -154,7 +154,7 @@ class ModelOperation(OperationDeclaration):
             help = note(f"the equation is {self.tensors}")
             raise fail(f"'{self.name}' does not fit its equation: {wrong}", operation.span, help) from None
 
-    def verify(self, operation: Operation, report: Report) -> None:
+    def verify(self, operation: Operation, report: Problems) -> None:
         """That the operands and results have as many dimensions as the equation says; what `infer` refuses is reported as such."""
         with suppress(DiagnosticError):
             if self.tensors and self.infer(operation) is not None:

@@ -7,7 +7,7 @@ from support import example_text, labels, read, replaced, run
 
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
-from bpir.verifiers.boundary import verify
+from bpir.verifiers.derivation import verify
 
 LOOSE = replaced(example_text("transformer_block"), (", t | H\n", "\n"))
 """A block that does not say that `t` divides `H`: the shares of its all-reduces may be fractions."""

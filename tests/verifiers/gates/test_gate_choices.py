@@ -11,9 +11,9 @@ from bpir.passes.base import options
 from bpir.passes.binding.bind_queue import BindReferenceQueueTargetPass
 from bpir.passes.inference.distribute_inference import DistributeTransformerInferencePass
 from bpir.passes.training.distribute_training import DistributeTransformerTrainingPass
-from bpir.verifiers.binding import boundary as binding
-from bpir.verifiers.distribution import distribution
-from bpir.verifiers.training import boundary as training
+from bpir.verifiers.binding import module as binding
+from bpir.verifiers.distribution import module as distribution
+from bpir.verifiers.training import module as training
 
 MODEL = """module @m {{
   bp.symbols B, S, H, F, c, e

@@ -22,7 +22,7 @@ from support import (
 
 from bpir.dialects.bp import Work
 from bpir.ir.operation import clone
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 
 
 def test_the_derived_module_passes() -> None:
@@ -167,7 +167,7 @@ def test_r4_a_degree_that_nothing_says_to_divide_the_heads() -> None:
 )
 def test_the_boundary_of_an_unsound_target(head: str, change: tuple[str, str], rule: str, message: str) -> None:
     text = derived()
-    found = boundary.verify(model(), read(replaced(text, (head_line(text, head), replaced(head_line(text, head), change)))))
+    found = derivation.verify(model(), read(replaced(text, (head_line(text, head), replaced(head_line(text, head), change)))))
     assert any(message in d.message and f"[{RULE}{rule}]" in d.message for d in found), shown(found)
 
 

@@ -26,8 +26,8 @@ from bpir.dialects.bp import TensorType
 from bpir.ir.expressions.expression import constant, symbol
 from bpir.ir.printer import print_module
 from bpir.ir.relations.facts import Relation
-from bpir.verifiers import boundary
-from bpir.verifiers.rules import shares
+from bpir.verifiers import derivation
+from bpir.verifiers.findings import shares
 
 
 def test_r9_a_changed_relation() -> None:
@@ -123,7 +123,7 @@ def test_r12_a_block_distributed_twice() -> None:
 def test_r12_a_block_that_is_missing() -> None:
     other = "  model.block @other(%x: !bp.tensor<B x S x H, e>) {\n    model.return %x\n  }\n"
     source = read(replaced(example_text("transformer_block"), ("  model.block", other + "  model.block")))
-    found = boundary.verify(source, read(derived()))
+    found = derivation.verify(source, read(derived()))
     assert labels(found) == {RULE + "R12"}, shown(found)
     assert "model.block @other" in line_of(found[0])
 

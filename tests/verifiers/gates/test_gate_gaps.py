@@ -11,7 +11,7 @@ from training_gate import ATTENTION, GELU, PLAN, RULE, distributed, model, plann
 
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.ir.printer import print_module
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 
 
 def test_a_value_that_was_kept_before_it_is_gathered_passes() -> None:
@@ -120,4 +120,4 @@ def test_levels_between_which_nothing_is_derived(first: str, second: str, why: s
         "none": read("bp.symbols B"),
     }
     with pytest.raises(DiagnosticError, match=re.escape(why)):
-        boundary.verify(modules[first], modules[second])
+        derivation.verify(modules[first], modules[second])

@@ -24,7 +24,7 @@ from support import (
 from bpir.dialects.bp import Work
 from bpir.ir.attributes import StringAttr
 from bpir.ir.operation import clone
-from bpir.verifiers import boundary
+from bpir.verifiers import derivation
 
 
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
@@ -59,7 +59,7 @@ def test_r1_a_source_without_blocks() -> None:
     plan = run(source, "plan-inference")
     changed = clone(source)
     changed.regions[0].blocks[0].operations = [o for o in source.body if o.name != "dist.block"]
-    found = boundary.verify(changed, plan)
+    found = derivation.verify(changed, plan)
     assert labels(found) == {RULE + "R1"} and "this one has none" in found[0].message, shown(found)
 
 
@@ -72,7 +72,7 @@ def test_a_source_of_two_blocks_is_not_what_the_plan_of_one_plans() -> None:
     other.properties["sym_name"] = StringAttr("other")
     changed = clone(source)
     changed.regions[0].blocks[0].operations = [*body, other]
-    found = boundary.verify(changed, plan)
+    found = derivation.verify(changed, plan)
     assert {RULE + "R1", RULE + "R2", RULE + "R9", RULE + "R17"} <= labels(found), shown(found)
 
 
@@ -160,7 +160,7 @@ def test_r2_no_task_can_be_left_out() -> None:
         changed = clone(plan)
         body = changed.regions[0].blocks[0]
         body.operations = [o for o in body.operations if o.name != "plan.task" or symbol_of(o) != name]
-        assert RULE + "R2" in labels(boundary.verify(source, changed)), name
+        assert RULE + "R2" in labels(derivation.verify(source, changed)), name
 
 
 # R4: buffers say whose values they hold

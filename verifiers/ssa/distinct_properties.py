@@ -8,19 +8,19 @@ from functools import cache
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import OperationDeclaration
 from bpir.ir.operation import Operation
-from bpir.ir.parts import Check, Counts, Part, Range
+from bpir.ir.syntax_part import Check, Counts, Part, Range
 
-Said = tuple[Operation, str, Attribute]
+DistinctProperty = tuple[Operation, str, Attribute]
 """The first operation of its name that has the property, the property's name and value."""
 
 
-def said(operations: Iterable[Operation]) -> list[Said]:
+def distinct_properties(operations: Iterable[Operation]) -> list[DistinctProperty]:
     """Each property that operations have, once for all of one name.
 
     Left out are attributes of which the declaration takes every one of their class, such as texts that name something: all are right, and
     nothing more can be asked of them. A rule that finds fault with what is here looks at every operation.
     """
-    found: list[Said] = []
+    found: list[DistinctProperty] = []
     known: dict[tuple[str, OperationDeclaration | None], dict[str, set[Attribute]]] = {}
     for operation in operations:
         properties = operation.properties
@@ -89,15 +89,15 @@ def _exact(declaration: OperationDeclaration | None) -> dict[str, type[Attribute
     return {name: check.exact for name, check in checks.items() if check.exact is not None and name in own_names(declaration)}
 
 
-def spoken(properties: Iterable[Said]) -> list[Said]:
+def with_words_or_expressions(properties: Iterable[DistinctProperty]) -> list[DistinctProperty]:
     """Of the properties of a sound module, those that can hold words or expressions: not the lists of symbols, the longest by far."""
-    return [each for each in properties if each[1] not in _mute(each[0].declaration)]
+    return [each for each in properties if each[1] not in _names_only(each[0].declaration)]
 
 
 @cache
-def _mute(declaration: OperationDeclaration | None) -> frozenset[str]:
+def _names_only(declaration: OperationDeclaration | None) -> frozenset[str]:
     checks = (expected(declaration) if declaration is not None else None) or {}
-    return frozenset(name for name, check in checks.items() if check.mute and name in own_names(declaration))
+    return frozenset(name for name, check in checks.items() if check.names_only and name in own_names(declaration))
 
 
 @cache

@@ -22,17 +22,17 @@ from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
 from bpir.ir.records import evolved
 from bpir.ir.relations.facts import Facts, Relation
-from bpir.verifiers.choices import Options, candidates, verify_choice, verify_mesh
-from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.chosen_bindings import Options, candidates, verify_choice, verify_mesh
 from bpir.verifiers.distribution.expert_rows import exchanging, shared_by_experts
-from bpir.verifiers.distribution.network_calls import Rules, verify_network
+from bpir.verifiers.distribution.network_calls import CallLabels, verify_network
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR, verify_placement
 from bpir.verifiers.distribution.typing_rule import Placed, largest_placement, symbol_name
 from bpir.verifiers.distribution.workload import UnreadableWorkload, token_axis, training_sizes
+from bpir.verifiers.findings import Findings, shares
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import TRAINING
-from bpir.verifiers.rules import Findings, shares
-from bpir.verifiers.stages.boundary import StageCheck
+from bpir.verifiers.stages.module import StageCheck
+from bpir.verifiers.statements import Claim, Statement
 from bpir.verifiers.training.block import BlockTrace
 from bpir.verifiers.training.layout import Layout
 from bpir.verifiers.training.memory import MemoryCheck
@@ -42,7 +42,7 @@ OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.
 """The fields of bindings that are options of the pass, and may be overridden."""
 
 
-class Training:
+class TrainingVerifier:
     """Verifies a distributed training module against its model."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -92,7 +92,7 @@ class Training:
         if self.distributed.blocks:
             strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
             assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=True).run()
-        verify_network(self.findings, Rules("R19", "R20"), self.model.module, self.target, training=True)
+        verify_network(self.findings, CallLabels("R19", "R20"), self.model.module, self.target, training=True)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:
             if mesh.symbol not in used:

@@ -15,8 +15,7 @@ from bpir.ir.expressions.expression import ONE, Expr, symbol
 from bpir.ir.operation import Operation
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
-from bpir.verifiers.choices import Options, verify_choice, verify_mesh
-from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.chosen_bindings import Options, verify_choice, verify_mesh
 from bpir.verifiers.distribution.block import _BlockCheck
 from bpir.verifiers.distribution.expert_rows import shared_by_experts
 from bpir.verifiers.distribution.placed_axes import EXPERT, verify_placement
@@ -28,10 +27,11 @@ from bpir.verifiers.distribution.workload import (
     inference_phase,
     with_visible,
 )
+from bpir.verifiers.findings import Findings, shares
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import INFERENCE
-from bpir.verifiers.rules import Findings, shares
-from bpir.verifiers.stages.boundary import StageCheck
+from bpir.verifiers.stages.module import StageCheck
+from bpir.verifiers.statements import Claim, Statement
 
 OPTIONS: Options = {
     Workload: ("phase", "batch", "context", "query", "prefix", "causal", "head"),
@@ -40,7 +40,7 @@ OPTIONS: Options = {
 """The fields of bindings that are options of the pass, and may be overridden."""
 
 
-class Distribution:
+class DistributionVerifier:
     """Verifies a distributed module against its model."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -85,9 +85,9 @@ class Distribution:
             strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
             assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=False).run()
         if networks(self.source) or networks(self.target):
-            from bpir.verifiers.distribution.network_calls import Rules, verify_network
+            from bpir.verifiers.distribution.network_calls import CallLabels, verify_network
 
-            verify_network(self.findings, Rules("R15", "R16"), self.source, self.target)
+            verify_network(self.findings, CallLabels("R15", "R16"), self.source, self.target)
         used = {block.mesh for block in self.distributed.blocks}
         for mesh in self.distributed.meshes:
             if mesh.symbol not in used:

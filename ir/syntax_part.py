@@ -27,12 +27,12 @@ class Check(metaclass=Record):
     Attributes:
         expected: what an attribute should be; empty if it is.
         exact: a class of which every attribute is right, if there is one.
-        mute: what is right names symbols, and says nothing else.
+        names_only: what is right names symbols, and says nothing else.
     """
 
     expected: Callable[[Attribute], str]
     exact: type[Attribute] | None = None
-    mute: bool = False
+    names_only: bool = False
 
 
 Range = tuple[int, int | None]

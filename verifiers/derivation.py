@@ -7,8 +7,8 @@ from typing import Protocol
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.ir.diagnostic import Diagnostic, fail
 from bpir.ir.operation import Operation
-from bpir.verifiers.claims import Claim
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
+from bpir.verifiers.statements import Claim
 from bpir.verifiers.structure.levels import level_of, place_of
 
 LEVELS = ("model", "dist", "plan", "concrete")
@@ -41,20 +41,20 @@ def verifier(source: Operation, target: Operation, claims: list[Claim] | None = 
     boundary = (level_of(source), level_of(target))
     if boundary == ("model", "dist"):
         if any(block.is_training or block.memory for block in DistributedTaskIR(target).blocks):
-            from bpir.verifiers.training.boundary import Training
+            from bpir.verifiers.training.module import TrainingVerifier
 
-            return Training(source, target, claims)
-        from bpir.verifiers.distribution.distribution import Distribution
+            return TrainingVerifier(source, target, claims)
+        from bpir.verifiers.distribution.module import DistributionVerifier
 
-        return Distribution(source, target, claims)
+        return DistributionVerifier(source, target, claims)
     if boundary == ("dist", "plan"):
-        from bpir.verifiers.planning.boundary import Planning
+        from bpir.verifiers.planning.module import PlanVerifier
 
-        return Planning(source, target, claims)
+        return PlanVerifier(source, target, claims)
     if boundary == ("plan", "concrete"):
-        from bpir.verifiers.binding.boundary import Binding
+        from bpir.verifiers.binding.module import BindingVerifier
 
-        return Binding(source, target, claims)
+        return BindingVerifier(source, target, claims)
     raise fail(_no_boundary(*boundary), place_of(target))
 
 

@@ -15,13 +15,13 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expressions.expression import Expr, total
 from bpir.ir.operation import Operation, Value
-from bpir.verifiers.claims import Claim
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.inputs import verify_kept
 from bpir.verifiers.planning.block import BlockCheck
 from bpir.verifiers.planning.sections import Lineage, verify_sections
 from bpir.verifiers.rulebooks import PLANNING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.stages.planned import verify_planned_stages
+from bpir.verifiers.statements import Claim
 
 OBJECTIVES = {
     "decode": ("memory", "network", "compute"),
@@ -31,7 +31,7 @@ OBJECTIVES = {
 """The resources in order of importance."""
 
 
-class Planning:
+class PlanVerifier:
     """Verifies a plan against the distributed module that it plans."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:

@@ -11,8 +11,8 @@ from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.dialect import is_input, level_of_operation
 from bpir.ir.operation import Operation
 from bpir.verifiers.rulebooks import FORBIDDEN as RULES
+from bpir.verifiers.ssa.distinct_properties import DistinctProperty, own_names
 from bpir.verifiers.structure.levels import level_of
-from bpir.verifiers.structure.properties import Said, own_names
 
 TIME = frozenset(
     [
@@ -62,7 +62,7 @@ FORBIDDEN = {
 }
 
 
-def verify(module: Operation, operations: Iterable[Operation], properties: Iterable[Said]) -> list[Diagnostic]:
+def verify(module: Operation, operations: Iterable[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Attributes whose name, or whose text, says what the level of their operation must not know.
 
     A name is split into words at dots, underscores and digits, so that `hw.device`, `device_id` and `launch_time` are found.

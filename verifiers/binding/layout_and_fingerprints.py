@@ -14,7 +14,7 @@ from bpir.dialects.plan import Buffer, Section, Task
 from bpir.ir.attributes import ArrayAttr, StringAttr, dictionary
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation
-from bpir.ir.properties import references
+from bpir.ir.property_parts import references
 
 COMMANDS = {"compute": "launch", "collective": "collective", "transfer": "transfer", "barrier": "barrier", "host": "host_call"}
 """The kind of command that each kind of task is bound to."""

@@ -20,7 +20,7 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expressions.expression import ZERO, Expr, constant
 from bpir.ir.operation import Operation
 from bpir.ir.relations.facts import Relation
-from bpir.verifiers.binding.contract import (
+from bpir.verifiers.binding.layout_and_fingerprints import (
     COMMANDS,
     OF_THE_TARGET,
     alignment_of,
@@ -30,12 +30,12 @@ from bpir.verifiers.binding.contract import (
     plan_fingerprint_of,
 )
 from bpir.verifiers.binding.sections import verify_bound_sections
-from bpir.verifiers.claims import Claim, Statement
 from bpir.verifiers.dependencies import disagreeing
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.inputs import binding_key, verify_kept
 from bpir.verifiers.rulebooks import BINDING
-from bpir.verifiers.rules import Findings
 from bpir.verifiers.stages.rows import verify_unstaged
+from bpir.verifiers.statements import Claim, Statement
 
 _Bound = TypeVar("_Bound", Buffer, Command)
 
@@ -50,7 +50,7 @@ OPTIONS = ("devices", "memory")
 """The fields of a deployment that are options of the passes, and may be overridden."""
 
 
-class Binding:
+class BindingVerifier:
     """Verifies a concrete plan against the portable plan that it binds. The structure of both is sound."""
 
     def __init__(self, source: Operation, target: Operation, claims: list[Claim] | None = None) -> None:
@@ -116,7 +116,7 @@ class Binding:
     def _copies(self, one: Command | Buffer, source: Task | PlanBuffer, names: Iterable[str]) -> bool:
         """Whether both say the same in the properties of these names, attribute by attribute: then no claim about them can fail."""
         ours, theirs = one.operation.properties, source.operation.properties
-        return not self.findings.listening and all(map(is_, map(ours.get, names), map(theirs.get, names)))
+        return not self.findings.records_claims and all(map(is_, map(ours.get, names), map(theirs.get, names)))
 
     # --- commands
 
@@ -233,7 +233,7 @@ class Binding:
             if ours != theirs:
                 self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
         self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
-        self.findings.large_enough("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
+        self.findings.enough_bytes("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
         if buffer.alignment != alignment:
             message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
             self.findings.refuse("R11", buffer, message, there)

@@ -17,9 +17,9 @@ from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv, constant, minimum, total
 from bpir.ir.operation import Operation, Value, types_of
 from bpir.ir.relations.facts import Facts, Relation
-from bpir.verifiers.claims import Statement
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import STAGES
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.statements import Statement
 
 _MOST = 1 << 16
 """Layers that are dealt out one by one."""

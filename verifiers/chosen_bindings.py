@@ -11,10 +11,10 @@ from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr
-from bpir.verifiers.claims import Statement
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
+from bpir.verifiers.findings import Findings
 from bpir.verifiers.inputs import binding_key
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.statements import Statement
 
 _B = TypeVar("_B", bound=Binding)
 Options = Mapping[type[Binding], Collection[str]]

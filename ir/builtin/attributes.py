@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bpir.ir.attributes import Attribute, FloatType, IntegerType, Type, joined, quoted
-from bpir.ir.float_formats import float_text
+from bpir.ir.builtin.float_formats import float_text
 
 DYNAMIC = -(1 << 63)
 """A dimension that is `?`."""
@@ -267,7 +267,7 @@ class VectorType(Type):
         yield ">"
 
 
-class TensorType(Type):
+class BuiltinTensorType(Type):
     """`tensor<4x?xf32, encoding>`; the shape is None for `tensor<*xf32>`."""
 
     shape: tuple[int, ...] | None

@@ -12,7 +12,7 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Value
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
-from bpir.verifiers.claims import Claim, Statement
+from bpir.verifiers.statements import Claim, Statement
 
 _PARTS = 64
 """The most expressions that a size is taken apart into."""
@@ -58,7 +58,7 @@ class Findings:
         self.sound: set[Work] = set()
 
     @property
-    def listening(self) -> bool:
+    def records_claims(self) -> bool:
         """Whether claims are recorded; what holds at sight must be claimed then, too."""
         return self.claims is not None
 
@@ -84,7 +84,7 @@ class Findings:
         if found is not bound or self.claims is not None:
             self._compare(rule, operation, what, found, ">=", bound, notes)
 
-    def large_enough(self, rule: str, operation: Place, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
+    def enough_bytes(self, rule: str, operation: Place, what: str, size: Expr, needed: Expr, *notes: Diagnostic) -> None:
         """Refuse a size that is not proved to be at least what is needed: that, or a whole number of bytes."""
         if size is needed and self.claims is None:
             return

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bpir.ir.attributes import Attribute, StringAttr
-from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Report
+from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
 from bpir.ir.operation import Operation, Region, types_of
-from bpir.verifiers.structure.dominance import check_dominance
-from bpir.verifiers.structure.properties import Said, counts_of, expected, miscounted, said
+from bpir.verifiers.ssa.distinct_properties import DistinctProperty, counts_of, distinct_properties, expected, miscounted
+from bpir.verifiers.ssa.dominance import check_dominance
 
 
-def verify(module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[Said] | None = None) -> list[Diagnostic]:
+def verify(
+    module: Operation, operations: Sequence[Operation] | None = None, properties: Iterable[DistinctProperty] | None = None
+) -> list[Diagnostic]:
     """Every structural error of a module, in the order of the text; none if it is well formed.
 
     Args:
         operations: those of the module's walk, where they are known already.
-        properties: what they say (`said`), where it is known already.
+        properties: what they say (`distinct_properties`), where it is known already.
     """
-    report = Report()
+    report = Problems()
     operations = list(module.walk()) if operations is None else operations
-    properties = said(operations) if properties is None else properties
+    properties = distinct_properties(operations) if properties is None else properties
     sound = not any(_wrong(operation, name, attribute) for operation, name, attribute in properties)
     for operation in operations:
         _check_operation(operation, sound, report)
@@ -45,7 +47,7 @@ def _wrong(operation: Operation, name: str, attribute: Attribute) -> str:
     return f"'{name}' of '{operation.name}' must be {wanted}, not {attribute}" if wanted else ""
 
 
-def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
+def _check_operation(operation: Operation, sound: bool, report: Problems) -> None:
     if operation.successors:
         _check_successors(operation, report)
     for region in operation.regions:
@@ -67,7 +69,7 @@ def _check_operation(operation: Operation, sound: bool, report: Report) -> None:
         _check_symbols(operation, report)
 
 
-def _check_successors(operation: Operation, report: Report) -> None:
+def _check_successors(operation: Operation, report: Problems) -> None:
     """Only the last operation of a block has successors: blocks of its region."""
     block = operation.parent
     if block is None or block.operations[-1] is not operation:
@@ -76,7 +78,7 @@ def _check_successors(operation: Operation, report: Report) -> None:
         report.error(operation, "a successor must be a block of the same region")
 
 
-def _check_properties(operation: Operation, declaration: OperationDeclaration, sound: bool, report: Report) -> None:
+def _check_properties(operation: Operation, declaration: OperationDeclaration, sound: bool, report: Problems) -> None:
     """All that are required are there; unless it is known already (`sound`), each is one of the declaration's, and of its kind."""
     properties = operation.properties
     for name in declaration.required:
@@ -88,7 +90,7 @@ def _check_properties(operation: Operation, declaration: OperationDeclaration, s
             report.error(operation, wrong)
 
 
-def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Report) -> None:
+def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Problems) -> None:
     """As many operands, results and regions (each with one block) as the parts of the declaration stand for, and no successors."""
     for wrong in miscounted(declaration, len(operation.operands), len(operation.results), len(operation.regions)):
         report.error(operation, f"'{operation.name}' {wrong}")
@@ -104,7 +106,7 @@ def _check_counts(operation: Operation, declaration: OperationDeclaration, repor
             report.error(operation, f"'{operation.name}' expects 1 block in its region, found {len(region.blocks)}")
 
 
-def _check_region(operation: Operation, region: Region, report: Report) -> None:
+def _check_region(operation: Operation, region: Region, report: Problems) -> None:
     if not region.blocks:
         return
     entry = region.blocks[0]
@@ -121,7 +123,7 @@ def _check_region(operation: Operation, region: Region, report: Report) -> None:
             report.error(last, f"'{last.name}' cannot end a block")
 
 
-def _check_symbols(operation: Operation, report: Report) -> None:
+def _check_symbols(operation: Operation, report: Problems) -> None:
     first: dict[str, Operation] = {}
     for region in operation.regions:
         for block in region.blocks:
@@ -138,7 +140,7 @@ def _check_symbols(operation: Operation, report: Report) -> None:
                     )
 
 
-def _check_inferred(operation: Operation, report: Report) -> None:
+def _check_inferred(operation: Operation, report: Problems) -> None:
     assert operation.declaration is not None
     try:
         inferred = operation.declaration.infer(operation)

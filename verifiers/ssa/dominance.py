@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bpir.ir.declaration import Report
+from bpir.ir.declaration import Problems
 from bpir.ir.operation import Block, Operation, Region, Value
 
 
-def check_dominance(operations: Iterable[Operation], report: Report) -> None:
+def check_dominance(operations: Iterable[Operation], report: Problems) -> None:
     """Report each operand that does not dominate its use; the operations are a whole module's."""
     checker = _Dominance()
     for operation in operations:

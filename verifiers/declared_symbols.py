@@ -9,11 +9,11 @@ from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.operation import Operation, top_level
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
-from bpir.verifiers.claims import Statement
-from bpir.verifiers.rules import Findings
+from bpir.verifiers.findings import Findings
+from bpir.verifiers.statements import Statement
 
 _SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
-Said = dict[Relation, Symbols | Assume]
+Declared = dict[Relation, Symbols | Assume]
 """Relations, each with the first operation that says it."""
 
 
@@ -77,15 +77,17 @@ def _relations(findings: Findings, rule: str, source: Operation, target: Operati
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
 
 
-def _said(module: Operation, kind: type[Symbols | Assume]) -> Said:
-    found: Said = {}
+def _said(module: Operation, kind: type[Symbols | Assume]) -> Declared:
+    found: Declared = {}
     for operation in kind.each(top_level(module)):
         for relation in operation.relations:
             found.setdefault(relation, operation)
     return found
 
 
-def _unproved(claimed: Said, given: Collection[Relation], numbers: dict[str, int]) -> Iterator[tuple[Relation, Symbols | Assume, Verdict]]:
+def _unproved(
+    claimed: Declared, given: Collection[Relation], numbers: dict[str, int]
+) -> Iterator[tuple[Relation, Symbols | Assume, Verdict]]:
     """The relations that are neither among the given ones nor follow from them."""
     stated = set(given)
     facts: Facts | None = None

@@ -21,7 +21,7 @@ from bpir.ir.declaration import (
 )
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.operation import Operation
-from bpir.ir.parts import ABSENT, Check, Part, alternative
+from bpir.ir.syntax_part import ABSENT, Check, Part, alternative
 
 _V = TypeVar("_V")
 
@@ -60,7 +60,7 @@ class Property(Part, Generic[_V]):
 
     name: str = ""
     exact: ClassVar[type[Attribute] | None] = None  # every attribute of this class is right
-    mute: ClassVar[bool] = False  # what is right names symbols, and says nothing else
+    names_only: ClassVar[bool] = False  # what is right names symbols, and says nothing else
 
     def __set_name__(self, owner: type[OperationDeclaration], name: str) -> None:
         if not self.name:
@@ -104,7 +104,7 @@ class Property(Part, Generic[_V]):
         raise NotImplementedError
 
     def checks(self) -> Mapping[str, Check]:
-        return {self.name: Check(self.expected, self.exact, self.mute)}
+        return {self.name: Check(self.expected, self.exact, self.names_only)}
 
     def expected(self, attribute: Attribute) -> str:
         """The form that the attribute should have; empty if it has it."""
@@ -206,7 +206,7 @@ class Word(_String):
 class References(Property[tuple[str, ...]]):
     """`[@a, @b]`; empty or absent where there are none."""
 
-    mute = True
+    names_only = True
 
     def value(self, attribute: Attribute | None) -> tuple[str, ...]:
         return references(attribute)

@@ -1,0 +1,1 @@
+"""MLIR's builtin attributes and types, and its formats of floating-point numbers."""
