@@ -4,6 +4,9 @@ PYTHON ?= python3
 INSTALL ?= --editable .[test]
 BIN := .venv/bin
 
+# The tests start the tools hundreds of times: their modules are compiled once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-fast test-long test-processes lint docs bench
 
 help: ## list the targets
