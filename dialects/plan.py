@@ -129,21 +129,15 @@ def _of_several(operation: Operation) -> bool:
 class Beside(Clause):
     """A clause that is on the line before it where the operation is of one block of several."""
 
-    def pieces(self, operation: Operation) -> Iterable[Piece]:
-        pieces = list(super().pieces(operation))
-        if pieces and _of_several(operation):
-            pieces[0] = " "
-        return pieces
+    def before(self, operation: Operation) -> str:
+        return " " if _of_several(operation) else super().before(operation)
 
 
 class Short(Components[_V]):
     """Components that share a line where the operation is of one block of several."""
 
-    def pieces(self, operation: Operation) -> Iterable[Piece]:
-        pieces = list(super().pieces(operation))
-        if not _of_several(operation):
-            return pieces
-        return pieces[:1] + [" " if piece == "\n" else piece for piece in pieces[1:] if not isinstance(piece, str) or piece.strip(" ")]
+    def on_one_line(self, operation: Operation) -> bool:
+        return _of_several(operation)
 
 
 class Section(sections.Section):

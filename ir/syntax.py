@@ -69,7 +69,11 @@ class Clause(Part):
         if self.optional and names and operation.properties.keys().isdisjoint(names):
             return ()
         inner = [piece for part in self.parts for piece in part.pieces(operation)]
-        return ["\n" if self.line else " ", self.keyword, *inner] if inner or not self.optional else ()
+        return [self.before(operation), self.keyword, *inner] if inner or not self.optional else ()
+
+    def before(self, operation: Operation) -> str:
+        """The white space before the keyword."""
+        return "\n" if self.line else " "
 
 
 @cache

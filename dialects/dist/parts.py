@@ -119,13 +119,19 @@ class Components(Property[_V], Generic[_V], kw_only=True):
         if isinstance(attribute, Vector):
             yield "\n"
             yield f"{self.keyword} <"
-            for index, (name, value) in enumerate(attribute.items()):
-                if index:
-                    yield ","
-                    yield "\n"
-                    yield " " * (len(self.keyword) + 2)
-                yield f"{name} = {value.text}"
+            yield from self._listed(attribute, self.on_one_line(operation))
             yield ">"
+
+    def _listed(self, vector: Vector, on_one_line: bool) -> Iterable[Piece]:
+        for index, (name, value) in enumerate(vector.items()):
+            if index:
+                yield ","
+                yield from (" ",) if on_one_line else ("\n", " " * (len(self.keyword) + 2))
+            yield f"{name} = {value.text}"
+
+    def on_one_line(self, operation: Operation) -> bool:
+        """Whether the components share a line."""
+        return False
 
 
 GRAMMARS.setdefault("dist", []).extend(
