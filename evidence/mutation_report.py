@@ -105,6 +105,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/ssa/operations.py": ("wrong_counts", "diagnostic_coverage", "plan_structure", "conformance", "wrong_kinds"),
         "verifiers/structure/symbols.py": ("diagnostic_coverage", "plan_structure", "pipeline", "wrong_kinds"),
         "verifiers/training/module.py": ("gate_choices", *_TRAINING),
+        "verifiers/training/contradictions.py": ("gate_choices", *_TRAINING),
+        "verifiers/distribution/corresponding_blocks.py": ("diagnostic_coverage", "gate_distribution", *_TRAINING),
         "verifiers/training/block.py": _TRAINING,
         "verifiers/training/meaning.py": _TRAINING,
         "verifiers/training/memory.py": _TRAINING,

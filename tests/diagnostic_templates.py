@@ -20,7 +20,8 @@ from bpir.parser.lexer import RawError
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
-_CALLS = frozenset(("fail", "error", "refuse", "claim", "same_type", "equal", "at_least", "RawError", "ExpressionError", "Violation"))
+_REFUSALS = ("refuse", "require", "claim", "same_type", "equal", "at_least", "Violation")
+_CALLS = frozenset(("fail", "error", *_REFUSALS, "RawError", "ExpressionError"))
 _MADE = (Diagnostic, ExpressionError, RawError, Violation)
 _HOLE = "\0"
 
@@ -122,7 +123,7 @@ def _messages(function: ast.FunctionDef, returned: dict[str, list[ast.expr]]) ->
             if isinstance(target, ast.Name):
                 variables.setdefault(target.id, []).append(node.value)
         elif isinstance(node, ast.Call) and _name(node.func) in _CALLS:
-            for argument in node.args[:3]:
+            for argument in node.args[: 4 if _name(node.func) == "require" else 3]:
                 values = variables.pop(argument.id, []) if isinstance(argument, ast.Name) else [argument]
                 values = [v for value in values for v in (returned.get(_name(value.func), []) if isinstance(value, ast.Call) else [value])]
                 texts = [text for value in values for text in _texts(value) if len(text.replace(_HOLE, "").strip()) > 5]

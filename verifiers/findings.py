@@ -1,4 +1,4 @@
-"""A rule of a verifier: a label, what it demands, and the findings that it makes; all findings name their rule."""
+"""What the rules of a verifier find: violations, each with the label of its rule, and the claims that were decided."""
 
 from __future__ import annotations
 
@@ -14,29 +14,49 @@ from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.statements import Claim, Statement
 
-_PARTS = 64
-"""The most expressions that a size is taken apart into."""
-
 
 def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
     """The assumptions that reductions of values may make: that the ranks divide their elements; where the ranks are a number, also that
     they divide a dimension that a symbol is declared to divide (`8 | H` where `t | H`). A relation that says more than that would narrow
-    the proof, and so would one about elements that are a multiple of the ranks as they stand (`8*H*c`).
+    the proof, and so would one about elements that are a multiple of the ranks already (`8*H*c`).
     """
-    divided = {r.right for r in declared if r.kind == "divides" and r.left.constant is None} if ranks.constant is not None else set()
-    known = ranks.integer or 0
-    needed = [type for type in reduced if not known or not integral(product(type.dims), known)]
+    divided = _divided_by_symbols(declared) if ranks.constant is not None else set()
+    needed = [type for type in reduced if not _is_multiple(product(type.dims), ranks)]
     sizes = {size for type in needed for size in (*(dim for dim in type.dims if dim in divided), product(type.dims))}
     return {Relation("divides", ranks, size) for size in sizes}
 
 
+def _divided_by_symbols(declared: Iterable[Relation]) -> set[Expr]:
+    """The sizes that a symbol is declared to divide."""
+    return {r.right for r in declared if r.kind == "divides" and r.left.constant is None}
+
+
+def _is_multiple(elements: Expr, ranks: Expr) -> bool:
+    """Whether a number of elements is a multiple of the ranks, by its form, where these are a number."""
+    known = ranks.integer or 0
+    return bool(known) and integral(elements, known)
+
+
 def _comparable(found: TensorType, expected: TensorType) -> bool:
     """Whether two types are one if their sizes are: the same shards, and one element, or two that have widths."""
-    if found.axes != expected.axes or found.unreduced != expected.unreduced or found.shared != expected.shared:
-        return False
-    if len(found.dims) != len(expected.dims):
-        return False
-    return found.element is expected.element or (isinstance(found.element, Expr) and isinstance(expected.element, Expr))
+    return _layout(found) == _layout(expected) and _comparable_elements(found.element, expected.element)
+
+
+def _layout(type: TensorType) -> tuple[object, ...]:
+    """How a tensor lies on the mesh, and how many dimensions it has."""
+    return type.axes, type.unreduced, type.shared, len(type.dims)
+
+
+def _comparable_elements(found: object, expected: object) -> bool:
+    return found is expected or (isinstance(found, Expr) and isinstance(expected, Expr))
+
+
+def _equal_sizes(found: TensorType, expected: TensorType) -> list[Statement]:
+    """Two comparable types are one if these statements are true: equal dimensions, and equal widths of their elements."""
+    pairs = [*zip(found.dims, expected.dims, strict=True)]
+    if found.element is not expected.element:
+        pairs.append((found.element_bytes, expected.element_bytes))
+    return [Statement(ours, "=", theirs) for ours, theirs in pairs]
 
 
 class Findings:
@@ -66,6 +86,12 @@ class Findings:
         """Report a violation; `undecided` says that it is not known to be one, which is no success either."""
         self._report(rule, operation, message, notes, undecided)
         self.unstated.append((rule, self.diagnostics[-1]))
+
+    def require(self, rule: str, holds: bool, operation: Place | None, message: str, *notes: Diagnostic) -> bool:
+        """Whether a condition holds; else refuse with the message."""
+        if not holds:
+            self.refuse(rule, operation, message, *notes)
+        return holds
 
     def equal(self, rule: str, operation: Place, what: str, found: Expr, expected: Expr, *notes: Diagnostic) -> None:
         """Refuse unless the two expressions are proved equal for every admissible binding."""
@@ -106,27 +132,37 @@ class Findings:
 
     def _whole(self, rule: str, operation: Place, task: str, work: Work) -> None:
         for name, value in work.items():
-            verdicts = self.natural.get(value)
-            if verdicts is None:
-                verdicts = self.natural[value] = (self.facts.integral(value), self.facts.nonnegative(value))
-            whole, sign = verdicts
-            if whole.proved and sign.proved and self.claims is None:
-                continue
-            what = f"the work '{name}' of '{task}'"
-            help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
-            self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), whole, help)
-            how = "may be negative" if sign.refuted else "can't be decided not to be negative (unknown is not success)"
-            self.claim(rule, operation, f"{what} {how}: {value.text}", what, Statement(value, ">=", ZERO), sign)
+            whole, sign = self._natural(value)
+            if self.records_claims or not (whole.proved and sign.proved):
+                self._claim_natural(rule, operation, f"the work '{name}' of '{task}'", value, (whole, sign))
+
+    def _natural(self, value: Expr) -> tuple[Verdict, Verdict]:
+        """Whether a value is whole, and whether it is not negative."""
+        found = self.natural.get(value)
+        if found is None:
+            found = self.natural[value] = (self.facts.integral(value), self.facts.nonnegative(value))
+        return found
+
+    def _claim_natural(self, rule: str, operation: Place, what: str, value: Expr, verdicts: tuple[Verdict, Verdict]) -> None:
+        whole, sign = verdicts
+        help = note("declare which symbol divides which, as in 't | H', or record it with bp.assume")
+        self.claim(rule, operation, f"{what} may be a fraction: {value.text}", what, Statement(ONE, "|", value), whole, help)
+        how = "may be negative" if sign.refuted else "can't be decided not to be negative (unknown is not success)"
+        self.claim(rule, operation, f"{what} {how}: {value.text}", what, Statement(value, ">=", ZERO), sign)
 
     def claim(
         self, rule: str, operation: Place, message: str, what: str, statement: Statement, verdict: Verdict, *notes: Diagnostic
     ) -> bool:
         """Whether the verdict on a statement about `what` is that it is proved; else refuse with the message."""
-        if self.claims is not None:
-            self.claims.append(Claim(rule, looked_at(operation), what, statement, verdict))
+        self._record(rule, operation, what, statement, verdict)
         if not verdict.proved:
             self._report(rule, operation, message, notes, not verdict.refuted)
         return verdict.proved
+
+    def _record(self, rule: str, operation: Place, what: str, statement: Statement, verdict: Verdict) -> None:
+        """Keep a claim and what was decided of it, if claims are recorded."""
+        if self.claims is not None:
+            self.claims.append(Claim(rule, looked_at(operation), what, statement, verdict))
 
     def same_type(self, rule: str, operation: Place, message: str, value: Value, expected: TensorType) -> None:
         """Refuse with the message unless a value has the type: the same shards, sizes that are proved equal, and the same element.
@@ -141,16 +177,15 @@ class Findings:
         if not isinstance(found, TensorType) or not _comparable(found, expected):
             self.refuse(rule, operation, message, help)
             return
-        pairs = [*zip(found.dims, expected.dims, strict=True)]
-        if found.element is not expected.element:
-            pairs.append((found.element_bytes, expected.element_bytes))
-        what = f"the size of {value.name or 'a value'}"
-        statements = [Statement(ours, "=", theirs) for ours, theirs in pairs]
-        verdicts = [statement.decide(self.facts) for statement in statements]
-        if self.claims is not None:
-            self.claims += [Claim(rule, looked_at(operation), what, s, v) for s, v in zip(statements, verdicts, strict=True)]
+        verdicts = [self._decided(rule, operation, value, statement) for statement in _equal_sizes(found, expected)]
         if not all(verdict.proved for verdict in verdicts):
             self._report(rule, operation, message, (help,), not any(verdict.refuted for verdict in verdicts))
+
+    def _decided(self, rule: str, operation: Place, value: Value, statement: Statement) -> Verdict:
+        """The verdict on a statement about the size of a value."""
+        verdict = statement.decide(self.facts)
+        self._record(rule, operation, f"the size of {value.name or 'a value'}", statement, verdict)
+        return verdict
 
     def _compare(
         self, rule: str, operation: Place, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
@@ -158,18 +193,21 @@ class Findings:
         statement = Statement(found, sign, expected)
         verdict = statement.decide(self.facts)
         if verdict.proved:
-            self.claim(rule, operation, "", what, statement, verdict)
+            self._record(rule, operation, what, statement, verdict)
             return
-        lines = [note(f"expected {'at least ' if sign == '>=' else ''}{expected.text}")]
-        verb = "can't be decided (unknown is not success)"
-        if verdict.refuted:
-            verb = "is wrong"
-            witness = statement.smallest_witness(self.facts)
-            at = witness.values if witness is not None else verdict.witness or {}
-            numbers = {n: v for n, v in at.items() if n in found.symbols or n in expected.symbols}
-            values = ", ".join(f"{n} = {v}" for n, v in numbers.items()) or "every binding"
-            lines.append(note(f"with {values} it is {found.evaluate(at)}, expected {expected.evaluate(at)}"))
-        self.claim(rule, operation, f"{what} {verb}: {found.text}", what, statement, verdict, *lines, *notes)
+        wanted = note(f"expected {'at least ' if sign == '>=' else ''}{expected.text}")
+        verb = "is wrong" if verdict.refuted else "can't be decided (unknown is not success)"
+        numbers = self._refuting_numbers(statement, verdict) if verdict.refuted else ()
+        self.claim(rule, operation, f"{what} {verb}: {found.text}", what, statement, verdict, wanted, *numbers, *notes)
+
+    def _refuting_numbers(self, statement: Statement, verdict: Verdict) -> tuple[Diagnostic, ...]:
+        """The numbers with which a refuted statement is false, and what its sides are then."""
+        found, expected = statement.left, statement.right
+        witness = statement.smallest_witness(self.facts)
+        at = witness.values if witness is not None else verdict.witness or {}
+        used = {*found.symbols, *expected.symbols}
+        values = ", ".join(f"{name} = {value}" for name, value in at.items() if name in used) or "every binding"
+        return (note(f"with {values} it is {found.evaluate(at)}, expected {expected.evaluate(at)}"),)
 
     def _report(self, rule: str, operation: Place | None, message: str, notes: tuple[Diagnostic, ...], undecided: bool) -> None:
         span = operation.span if operation is not None else None

@@ -11,8 +11,6 @@ from support import ROOT
 MOST = 15
 LARGER = {
     "passes/training/distribute_training.py run",
-    "verifiers/training/module.py _block",
-    "verifiers/training/module.py _contradiction",
 }
 """Functions that have more, and wait to be taken apart; no others join them."""
 

@@ -9,18 +9,20 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.dialects.model.macro import expand
-from bpir.dialects.network import blocks, called, networks
-from bpir.ir.diagnostic import Diagnostic, note
+from bpir.dialects.network import called, networks
+from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.expressions.expression import ONE, Expr, symbol
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.chosen_bindings import Options, verify_choice, verify_mesh
 from bpir.verifiers.distribution.block import _BlockCheck
+from bpir.verifiers.distribution.corresponding_blocks import corresponding_blocks, verify_used_meshes
 from bpir.verifiers.distribution.expert_rows import shared_by_experts
 from bpir.verifiers.distribution.placed_axes import EXPERT, verify_placement
 from bpir.verifiers.distribution.typing_rule import Placed, axes_of, copied_axes
 from bpir.verifiers.distribution.workload import (
+    Fields,
     Phase,
     UnreadableWorkload,
     behind_last_token,
@@ -30,7 +32,7 @@ from bpir.verifiers.distribution.workload import (
 from bpir.verifiers.findings import Findings, shares
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import INFERENCE
-from bpir.verifiers.stages.module import StageCheck
+from bpir.verifiers.stages.module import verify_stages
 from bpir.verifiers.statements import Claim, Statement
 
 OPTIONS: Options = {
@@ -62,69 +64,65 @@ class DistributionVerifier:
     @INFERENCE.rule("R15", "the network calls what the model's network calls, in its order, as many times, with the images of its values")
     @INFERENCE.rule("R16", "each block is run as often as in the model, in all")
     def verify(self) -> list[Diagnostic]:
-        models = called(self.source)
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
-        seen: dict[str, dist.Block] = {}
-        for block in self.distributed.blocks:
-            name = block.source
-            if name not in models:
-                what = "which the network does not call" if name in blocks(self.source) else "which is no block of the model"
-                self.findings.refuse("R12", block, f"the block comes from '{name}', {what}")
-                continue
-            if name in seen:
-                first = note("the first is here", seen[name].span)
-                self.findings.refuse("R12", block, f"the block '{name}' is distributed twice", first)
-            seen[name] = block
+        models = list(called(self.source).values())
+        for model, block in corresponding_blocks(self.findings, "R12", self.source, self.distributed):
             overridable |= verify_choice(self.findings, "R9", ModuleIR(self.source), self.distributed, block, "inference", OPTIONS)
-            assumable |= self._block(models[name], block, list(models.values()))
-        for name, model in models.items():
-            if name not in seen:
-                self.findings.refuse("R12", model, f"the block '{name}' of the model has no distributed block")
-        if self.distributed.blocks:
-            strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
-            assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=False).run()
+            assumable |= self._block(model, block, models)
+        assumable |= verify_stages(self.findings, self.source, self.distributed, training=False)
         if networks(self.source) or networks(self.target):
             from bpir.verifiers.distribution.network_calls import CallLabels, verify_network
 
             verify_network(self.findings, CallLabels("R15", "R16"), self.source, self.target)
-        used = {block.mesh for block in self.distributed.blocks}
-        for mesh in self.distributed.meshes:
-            if mesh.symbol not in used:
-                self.findings.refuse("R10", mesh, f"no block is on the mesh @{mesh.symbol}")
+        verify_used_meshes(self.findings, "R10", self.distributed)
         verify_kept(self.findings, "R9", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
     @INFERENCE.rule("R10", "the mesh is the strategy's")
     def _block(self, model: Operation, block: dist.Block, models: list[Operation]) -> set[Relation]:
         """Verify one block; the relations that its derivation may assume."""
-        workload = fields_named(self.distributed.workloads, block.workload)
-        strategy = fields_named(self.distributed.strategies, block.strategy)
-        degree = as_expr((strategy or {}).get("tensor"))
+        strategy = fields_named(self.distributed.strategies, block.strategy) or {}
+        degree = as_expr(strategy.get("tensor"))
         mesh = verify_mesh(self.findings, "R10", self.distributed, block, strategy)
-        tensor, experts = self._several(degree), self._several(as_expr((strategy or {}).get(EXPERT)))
+        tensor, experts = self._several(degree), self._several(as_expr(strategy.get(EXPERT)))
         placed = self._placement(models, tensor, experts)
         if placed is None:
             return set()
         axes = _placed_axes(model, placed)
-        allowed: set[Relation] = set()
-        if tensor is not ONE:
-            allowed = {Relation("greater", tensor, ONE), *_divisions(tensor, map(symbol, axes))}
-        if workload is None or mesh is None or degree is None:
-            if workload is None:
-                self.findings.refuse("R9", block, "the block names no bind.workload of the module")
+        allowed = self._of_several_ranks(tensor, axes)
+        workload = fields_named(self.distributed.workloads, block.workload)
+        if mesh is None or degree is None or not self._names_workload(block, workload):
             return allowed
-        try:
-            phase = inference_phase(model, with_visible(workload, model, models))
-            last = behind_last_token(model, phase)
-        except UnreadableWorkload as wrong:
-            self.findings.refuse("R8", block, str(wrong))
+        read = self._phase(model, block, workload or {}, models)
+        if read is None:
             return allowed
+        phase, last = read
         allowed |= self._sizes(block, phase)
         sizes = {axis: placed.resized[axis] for axis in axes if axis in placed.resized}
-        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh, strategy or {})
+        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh, strategy)
         allowed |= self._shares(check, degree, experts, axes, sizes)
         return allowed | self._claim_several(block, [ranks for ranks in (tensor, experts) if ranks is not ONE])
+
+    @staticmethod
+    def _of_several_ranks(tensor: Expr, axes: Sequence[str]) -> set[Relation]:
+        """What a block of several tensor-parallel ranks may assume: that there are several, and that they divide the placed axes."""
+        if tensor is ONE:
+            return set()
+        return {Relation("greater", tensor, ONE), *_divisions(tensor, map(symbol, axes))}
+
+    def _names_workload(self, block: dist.Block, workload: Fields | None) -> bool:
+        """Whether a block names a workload of the module; else refuse it."""
+        return self.findings.require("R9", workload is not None, block, "the block names no bind.workload of the module")
+
+    def _phase(self, model: Operation, block: dist.Block, workload: Fields, models: list[Operation]) -> tuple[Phase, set[Value]] | None:
+        """The phase of a block, and the values behind its last token; None, and a finding, if the workload can't be that of the block."""
+        try:
+            phase = inference_phase(model, with_visible(workload, model, models))
+            return phase, behind_last_token(model, phase)
+        except UnreadableWorkload as wrong:
+            self.findings.refuse("R8", block, str(wrong))
+            return None
 
     def _shares(self, check: _BlockCheck, degree: Expr, experts: Expr, axes: Sequence[str], sizes: Mapping[str, Expr]) -> set[Relation]:
         """Verify the block, whose ranks have whole shares of its axes; the relations that may be assumed for that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from bpir.dialects.bind import as_expr, numbers_of
 from bpir.dialects.bp import TensorType
@@ -18,11 +19,25 @@ from bpir.ir.expressions.expression import ONE, Expr, ceildiv, constant, minimum
 from bpir.ir.operation import Operation, Value, types_of
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.verifiers.findings import Findings
+from bpir.verifiers.inputs import fields_named
 from bpir.verifiers.rulebooks import STAGES
 from bpir.verifiers.statements import Statement
 
 _MOST = 1 << 16
 """Layers that are dealt out one by one."""
+
+
+def verify_stages(findings: Findings, model: Operation, target: DistributedTaskIR, training: bool) -> set[Relation]:
+    """Judge the stages of a distributed module; the relations that its derivation may assume for them.
+
+    Args:
+        model: the module with the network.
+        training: whether the network goes back again.
+    """
+    if not target.blocks:
+        return set()
+    strategy = fields_named(target.strategies, target.blocks[0].strategy)
+    return StageCheck(findings, model, target, strategy or {}, training).run()
 
 
 class StageCheck:
@@ -54,30 +69,42 @@ class StageCheck:
     @STAGES.rule("R1", "there are as many stages as the strategy says, in the order of the network, each with as many chunks")
     def _judge(self) -> None:
         stages, chunks = (_number(self.sizes[name], self.findings.facts) for name in ("pipeline", "interleaving"))
-        where: list[Place] = [*self.target.stages, *self.target.borders, *self.target.blocks, self.target.module]
         if stages is None or chunks is None:
-            self.findings.refuse("R1", where[0], "nothing says how many stages the strategy asks for", undecided=True)
+            self.findings.refuse("R1", self._first_place(), "nothing says how many stages the strategy asks for", undecided=True)
             return
         chunks = chunks if stages > 1 else 1
-        parts = stages * chunks
-        found, once = self.target.stages, self.findings.facts.equal(self.sizes["microbatches"], ONE).proved
-        expected = 0 if parts == 1 and once else parts
-        if len(found) != expected:
-            self.findings.refuse("R1", where[0], f"the module has {len(found)} stages, and the strategy asks for {expected}")
+        network, found = next(iter(networks(self.model)), None), self.target.stages
+        if not self._counted(stages * chunks, network):
             return
-        whole = networks(self.model)
-        if expected and not whole:
-            self.findings.refuse("R1", where[0], "the model has no network that stages could be cut from")
-            return
+        self._ordered(found, stages)
+        if found and network is not None:
+            self._runs(network, found)
+            self._microbatches(found, stages, chunks)
+        self._border(network, stages * chunks)
+
+    def _first_place(self) -> Place:
+        """Where a finding about all stages is shown."""
+        places: list[Place] = [*self.target.stages, *self.target.borders, *self.target.blocks, self.target.module]
+        return places[0]
+
+    def _counted(self, parts: int, network: Operation | None) -> bool:
+        """Whether there are as many stages as the strategy asks for, and a network from which they are cut."""
+        found, where = len(self.target.stages), self._first_place()
+        alone = parts == 1 and self.findings.facts.equal(self.sizes["microbatches"], ONE).proved
+        expected = 0 if alone else parts
+        message = f"the module has {found} stages, and the strategy asks for {expected}"
+        if not self.findings.require("R1", found == expected, where, message):
+            return False
+        message = "the model has no network that stages could be cut from"
+        return self.findings.require("R1", not expected or network is not None, where, message)
+
+    def _ordered(self, found: Sequence[Stage], stages: int) -> None:
+        """Refuse the first stage that is not at its place in the order of the network."""
         for index, stage in enumerate(found):
             if (stage.chunk, stage.place) != divmod(index, stages):
                 wanted = f"stage {index % stages}" + (f" chunk {index // stages}" if index >= stages else "")
                 self.findings.refuse("R1", stage, f"expected {wanted} at this place: stages are in the order of the network")
                 break
-        if expected:
-            self._runs(whole[0], found)
-            self._microbatches(found, stages, chunks)
-        self._border(whole[0] if whole else None, parts)
 
     # --- what each runs
 
@@ -85,13 +112,11 @@ class StageCheck:
     def _runs(self, network: Operation, found: Sequence[Stage]) -> None:
         parts = len(found)
         layers = [call for call in calls(network) if _is_layer(call)]
-        if not layers:
-            self.findings.refuse(
-                "R2", found[0], "the network has no layer, a call that gives what it takes", note("the network", network.span)
-            )
+        message = "the network has no layer, a call that gives what it takes"
+        if not self.findings.require("R2", bool(layers), found[0], message, note("the network", network.span)):
             return
-        if self.shares and len(self.shares) != parts:
-            self.findings.refuse("R2", found[0], f"the strategy says the layers of {len(self.shares)} stages, and there are {parts}")
+        message = f"the strategy says the layers of {len(self.shares)} stages, and there are {parts}"
+        if not self.findings.require("R2", len(self.shares) in (0, parts), found[0], message):
             return
         wanted = self._of_one_layer(network, layers[0], found) if len(layers) == 1 else self._of_several_layers(network, layers, found)
         for stage, runs in zip(found, wanted, strict=False):
@@ -100,34 +125,42 @@ class StageCheck:
     def _of_one_layer(self, network: Operation, layer: Operation, found: Sequence[Stage]) -> list[list[Run]]:
         """What each stage runs of a repeated layer; nothing, and a finding, where it is not known to be enough for all."""
         parts, count = len(found), times_of(layer)
-        if self.shares:
-            self.allowed.add(Relation("equal", count, constant(sum(self.shares))))  # which R6 proves
-            rows: list[Expr] = [constant(share) for share in self.shares]
-        else:
-            self.allowed.add(Relation("greater", count, constant(parts - 1)))
-            statement = Statement(count, ">", constant(parts - 1))
-            message = f"nothing says that there are as many layers as stages, {count.text} > {parts - 1}: record it with bp.assume"
-            verdict = statement.decide(self.findings.facts)
-            if not self.findings.claim("R2", found[0], message, "the number of layers", statement, verdict):
-                return []
-            rows = [ceildiv(count - index, constant(parts)) for index in range(parts)]
+        rows = self._stated_shares(count) if self.shares else self._even_shares(count, found)
         return [self._by_rule(network, layer, times, index, parts) for index, times in enumerate(rows)]
+
+    def _stated_shares(self, count: Expr) -> list[Expr]:
+        """How many layers each stage has, as the strategy says; that these are all may be assumed, and R6 proves it."""
+        self.allowed.add(Relation("equal", count, constant(sum(self.shares))))
+        return [constant(share) for share in self.shares]
+
+    def _even_shares(self, count: Expr, found: Sequence[Stage]) -> list[Expr]:
+        """How many of the layers each stage has, where they share alike; nothing, and a finding, where some may have none."""
+        parts = len(found)
+        self.allowed.add(Relation("greater", count, constant(parts - 1)))
+        statement = Statement(count, ">", constant(parts - 1))
+        message = f"nothing says that there are as many layers as stages, {count.text} > {parts - 1}: record it with bp.assume"
+        verdict = statement.decide(self.findings.facts)
+        if not self.findings.claim("R2", found[0], message, "the number of layers", statement, verdict):
+            return []
+        return [ceildiv(count - index, constant(parts)) for index in range(parts)]
 
     def _of_several_layers(self, network: Operation, layers: Sequence[Operation], found: Sequence[Stage]) -> list[list[Run]]:
         """What each stage runs of layers whose numbers are known; nothing, and a finding, where they can't be shared."""
         parts = len(found)
-        numbers = [_number(times_of(call), self.findings.facts) for call in layers]
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers) or not parts <= sum(known) <= _MOST:
-            what = "it is not known how many layers there are" if len(known) < len(numbers) else f"there are {sum(known)} layers"
-            self.findings.refuse("R2", found[0], f"{what}, which {parts} stages can't share", undecided=len(known) < len(numbers))
+        counts = {layer: number for layer in layers if (number := _number(times_of(layer), self.findings.facts)) is not None}
+        if len(counts) < len(layers):
+            message = f"it is not known how many layers there are, which {parts} stages can't share"
+            self.findings.refuse("R2", found[0], message, undecided=True)
             return []
-        if self.shares and sum(self.shares) != sum(known):
-            self.findings.refuse("R2", found[0], f"the strategy shares out {sum(self.shares)} layers, and there are {sum(known)}")
+        number = sum(counts.values())
+        message = f"there are {number} layers, which {parts} stages can't share"
+        if not self.findings.require("R2", parts <= number <= _MOST, found[0], message):
             return []
-        least, more = divmod(sum(known), parts)  # the first have one layer more where they don't share alike
-        quota = list(self.shares) or [least + (place < more) for place in range(parts)]
-        return _dealt(network, dict(zip(layers, known, strict=True)), quota)
+        message = f"the strategy shares out {sum(self.shares)} layers, and there are {number}"
+        if not self.findings.require("R2", sum(self.shares) in (0, number), found[0], message):
+            return []
+        least, more = divmod(number, parts)  # the first have one layer more where they don't share alike
+        return _dealt(network, counts, list(self.shares) or [least + (place < more) for place in range(parts)])
 
     @staticmethod
     def _by_rule(network: Operation, layer: Operation, times: Expr, index: int, parts: int) -> list[Run]:
@@ -146,9 +179,8 @@ class StageCheck:
         there = note("the network", network.span)
         origins = {block.symbol: block.source for block in self.target.blocks}
         runs = [(origins.get(name, name), times) for name, times in stage.runs]
-        if [name for name, _ in runs] != [name for name, _ in wanted]:
-            ours, theirs = (", ".join(f"@{name}" for name, _ in each) or "nothing" for each in (runs, wanted))
-            self.findings.refuse("R2", stage, f"the stage runs {ours}; expected {theirs}", there)
+        if _names(runs) != _names(wanted):
+            self.findings.refuse("R2", stage, f"the stage runs {_listed(runs)}; expected {_listed(wanted)}", there)
             return
         for (name, found), (_, times) in zip(runs, wanted, strict=True):
             self.findings.equal("R2", stage, f"how often the stage runs @{name}", found, times, there)
@@ -159,81 +191,90 @@ class StageCheck:
     @STAGES.rule("R4", "of as many are activations in flight as the schedule, 1F1B or interleaved, has between forward and backward")
     def _microbatches(self, found: Sequence[Stage], stages: int, chunks: int) -> None:
         count = self.sizes["microbatches"]
-        number = _number(count, self.findings.facts)
-        if chunks > 1 and number is None:
+        if chunks > 1 and _number(count, self.findings.facts) is None:
             self.allowed.add(Relation("divides", constant(stages), count))
         for index, stage in enumerate(found):
             chunk, place = divmod(index, stages)
             self.findings.equal("R3", stage, "the number of microbatches", stage.microbatches, count)
-            if not self.training:
-                expected = count
-            elif chunks == 1:
-                expected = minimum(count, stages - place)
-            elif number is not None:
-                expected = constant(_started(place, stages, chunks, number).count(chunk))
-            else:  # a multiple of the stages; with two rounds there is all that there is with more
-                expected = minimum(count, _started(place, stages, chunks, 2 * stages).count(chunk))
+            expected = self._in_flight(place, chunk, stages, chunks)
             self.findings.equal("R4", stage, "the number of microbatches in flight", stage.in_flight, expected)
+
+    def _in_flight(self, place: int, chunk: int, stages: int, chunks: int) -> Expr:
+        """Of how many microbatches a chunk holds activations when its device first goes back."""
+        count = self.sizes["microbatches"]
+        number = _number(count, self.findings.facts)
+        if not self.training:
+            return count
+        if chunks == 1:
+            return minimum(count, stages - place)
+        if number is not None:
+            return constant(_started(place, stages, chunks, number).count(chunk))
+        # the microbatches are a multiple of the stages; with two rounds there is all that there is with more
+        return minimum(count, _started(place, stages, chunks, 2 * stages).count(chunk))
 
     # --- what goes from one to the next
 
     @STAGES.rule("R5", "the residual stream goes from each stage to the next, and its gradient back, each in one transfer")
     def _border(self, network: Operation | None, parts: int) -> None:
-        borders = self.target.borders
-        if len(borders) != int(parts > 1):
-            where: Place = borders[-1] if borders else next(iter(self.target.stages), self.target.module)
-            self.findings.refuse("R5", where, f"the module has {len(borders)} borders of stages, expected {int(parts > 1)}")
+        borders, expected = self.target.borders, int(parts > 1)
+        where: list[Place] = [*borders[::-1], *self.target.stages, self.target.module]
+        message = f"the module has {len(borders)} borders of stages, expected {expected}"
+        if not self.findings.require("R5", len(borders) == expected, where[0], message) or not borders or network is None:
             return
-        if not borders or network is None:
-            return
-        blocks = {block.source: block for block in self.target.blocks}
         layer = next((call for call in calls(network) if _is_layer(call)), None)
-        block = blocks.get(callees(layer)[0]) if layer is not None else None
-        if block is not None and layer is not None:  # refused elsewhere
+        block = self._block_of(layer) if layer is not None else None
+        if layer is not None and block is not None:  # refused elsewhere
             self._border_of(borders[0], network, block)
             self._transfers(borders[0], block, arguments_of(block.operation)[: len(layer.operands)])
 
+    def _block_of(self, layer: Operation) -> Block | None:
+        """The distributed block of the first block that a call of layers names."""
+        name = callees(layer)[0]
+        return next((block for block in reversed(self.target.blocks) if block.source == name), None)
+
     def _transfers(self, border: Block, block: Block, stream: tuple[Type, ...]) -> None:
         """The border takes the residual stream in each phase, and returns what it has sent of it."""
-        mesh = self.target.mesh_of(block)
-        bytes = total(t.local(mesh.axes).bytes for t in stream if isinstance(t, TensorType)) if mesh is not None else ONE
         phases = _phases(block, self.training)
         transfers = [task for task in border.tasks if isinstance(task, Transfer)]
-        if [task.phase for task in transfers] != phases or len(transfers) != len(border.tasks):
-            self.findings.refuse("R5", border, f"the border has not one transfer in each of the phases {', '.join(phases)}")
+        alone = [task.phase for task in transfers] == phases and len(transfers) == len(border.tasks)
+        message = f"the border has not one transfer in each of the phases {', '.join(phases)}"
+        if not self.findings.require("R5", alone, border, message):
             return
+        work = transfer_work(self._bytes(block, stream))
         arguments = list(border.arguments)
         for task in transfers:
             given, arguments = arguments[: len(stream)], arguments[len(stream) :]
             self._transfer(task, given, stream, border)
-            self.findings.components("R5", task, "work", f"of '{task.label}'", task.work, transfer_work(bytes))
+            self.findings.components("R5", task, "work", f"of '{task.label}'", task.work, work)
         sent: list[Value] = [value for task in transfers for value in task.operation.results]
-        if arguments or border.returned != sent:
-            self.findings.refuse("R5", border, "the border does not return what it has sent, and nothing else")
+        returned = not arguments and border.returned == sent
+        self.findings.require("R5", returned, border, "the border does not return what it has sent, and nothing else")
+
+    def _bytes(self, block: Block, stream: tuple[Type, ...]) -> Expr:
+        """The bytes of one rank's part of the residual stream of a block."""
+        mesh = self.target.mesh_of(block)
+        return total(t.local(mesh.axes).bytes for t in stream if isinstance(t, TensorType)) if mesh is not None else ONE
 
     def _border_of(self, border: Block, network: Operation, block: Block) -> None:
         """The border is of the network, on the mesh and under the strategy of a block, and has the name `border`, or what is free."""
-        if border.source != name_of(network) or border.mesh != block.mesh or border.strategy != block.strategy:
-            self.findings.refuse(
-                "R5", border, f"the border is not of the network @{name_of(network)} on the mesh and under the strategy of its blocks"
-            )
+        same = (border.source, border.mesh, border.strategy) == (name_of(network), block.mesh, block.strategy)
+        message = f"the border is not of the network @{name_of(network)} on the mesh and under the strategy of its blocks"
+        self.findings.require("R5", same, border, message)
         taken = {*(block.symbol for block in self.target.blocks), name_of(network)}
         name = "border"
         while name in taken:
             name += ".between"
-        if border.symbol != name:
-            self.findings.refuse("R5", border, f"the border is called @{border.symbol}, expected @{name}")
+        self.findings.require("R5", border.symbol == name, border, f"the border is called @{border.symbol}, expected @{name}")
 
     def _transfer(self, task: Transfer, given: list[Value], stream: tuple[Type, ...], border: Block) -> None:
         """A transfer sends the residual stream along the stages; its name and its source are those of the border."""
-        if task.operation.operands != given or types_of(given) != stream:
-            self.findings.refuse("R5", task, f"'{task.label}' does not send the residual stream, {', '.join(t.text for t in stream)}")
-        if task.axis != "pipeline":
-            self.findings.refuse("R5", task, f"'{task.label}' goes along the axis '{task.axis}', and stages are along 'pipeline'")
-        if task.label != f"transfer.{task.phase}":
-            self.findings.refuse("R5", task, f"the transfer is called '{task.label}', expected 'transfer.{task.phase}'")
-        if task.source != border.source:
-            self.findings.refuse("R5", task, f"'{task.label}' comes from '{task.source}', expected '{border.source}'")
+        label, require = task.label, partial(self.findings.require, "R5")
+        sends = task.operation.operands == given and types_of(given) == stream
+        require(sends, task, f"'{label}' does not send the residual stream, {', '.join(t.text for t in stream)}")
+        require(task.axis == "pipeline", task, f"'{label}' goes along the axis '{task.axis}', and stages are along 'pipeline'")
+        name = f"transfer.{task.phase}"
+        require(label == name, task, f"the transfer is called '{label}', expected '{name}'")
+        require(task.source == border.source, task, f"'{label}' comes from '{task.source}', expected '{border.source}'")
 
 
 def _phases(block: Block, training: bool) -> list[str]:
@@ -249,22 +290,47 @@ def _number(value: Expr, facts: Facts) -> int | None:
     return value.substitute({name: constant(number) for name, number in facts.bindings.items()}).integer
 
 
+def _names(runs: Sequence[Run]) -> list[str]:
+    return [name for name, _ in runs]
+
+
+def _listed(runs: Sequence[Run]) -> str:
+    return ", ".join(f"@{name}" for name, _ in runs) or "nothing"
+
+
+class _Deal:
+    """Deals out the layers of a network in its order: to each part as many as its quota says."""
+
+    def __init__(self, quota: Sequence[int]) -> None:
+        self.quota = quota
+        self.rows: list[list[tuple[Operation, int]]] = [[] for _ in quota]
+        self.place = self.taken = 0
+
+    def layer(self, call: Operation) -> None:
+        """Give one layer of a call to the part whose turn it is."""
+        if self.taken == self.quota[self.place]:
+            self.place, self.taken = self.place + 1, 0
+        self.taken += 1
+        row = self.rows[self.place]
+        if row and row[-1][0] is call:
+            row[-1] = (call, row[-1][1] + 1)
+        else:
+            row.append((call, 1))
+
+    def other(self, call: Operation) -> None:
+        """Give a call of no layers to the part whose turn it is."""
+        self.rows[self.place].append((call, 0))
+
+
 def _dealt(network: Operation, counts: Mapping[Operation, int], quota: Sequence[int]) -> list[list[Run]]:
     """What each part runs, layer by layer: so many as its quota says."""
-    rows: list[list[tuple[Operation, int]]] = [[] for _ in quota]
-    place = taken = 0
+    deal = _Deal(quota)
     for call in calls(network):
         for _ in range(counts.get(call, 0)):
-            if taken == quota[place]:
-                place, taken = place + 1, 0
-            taken += 1
-            if rows[place] and rows[place][-1][0] is call:
-                rows[place][-1] = (call, rows[place][-1][1] + 1)
-            else:
-                rows[place].append((call, 1))
+            deal.layer(call)
         if call not in counts:
-            rows[place].append((call, 0))
-    return [[run for call, number in row for run in _named(call, number)] for row in rows]
+            deal.other(call)
+    return [[run for call, number in row for run in _named(call, number)] for row in deal.rows]
 
 
 def _named(call: Operation, number: int) -> Iterator[Run]:

@@ -13,16 +13,17 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.rules.conventions import CONVENTIONS, Choices
-from bpir.dialects.network import blocks, called
+from bpir.dialects.model.rules.conventions import CONVENTIONS, Choices, Standard
+from bpir.dialects.network import called
 from bpir.dialects.replicas import REPLICAS, zero_stage
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
-from bpir.ir.records import evolved
+from bpir.ir.records import Record, evolved
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.verifiers.chosen_bindings import Options, candidates, verify_choice, verify_mesh
+from bpir.verifiers.distribution.corresponding_blocks import corresponding_blocks, verify_used_meshes
 from bpir.verifiers.distribution.expert_rows import exchanging, shared_by_experts
 from bpir.verifiers.distribution.network_calls import CallLabels, verify_network
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR, verify_placement
@@ -31,15 +32,32 @@ from bpir.verifiers.distribution.workload import UnreadableWorkload, token_axis,
 from bpir.verifiers.findings import Findings, shares
 from bpir.verifiers.inputs import fields_named, verify_kept
 from bpir.verifiers.rulebooks import TRAINING
-from bpir.verifiers.stages.module import StageCheck
+from bpir.verifiers.stages.module import verify_stages
 from bpir.verifiers.statements import Claim, Statement
 from bpir.verifiers.training.block import BlockTrace
+from bpir.verifiers.training.contradictions import contradiction_of
 from bpir.verifiers.training.layout import Layout
 from bpir.verifiers.training.memory import MemoryCheck
 from bpir.verifiers.training.model import training_model
 
 OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.name for f in STRATEGY)}
 """The fields of bindings that are options of the pass, and may be overridden."""
+
+
+class _Parallelism(metaclass=Record):
+    """What the strategy of a block asks for.
+
+    Attributes:
+        mesh: the size of each axis.
+        parallel: whether there are several tensor-parallel ranks.
+        experts: the degree of expert parallelism; 1 if there is one rank.
+    """
+
+    mesh: Mapping[str, Expr]
+    choices: Choices
+    convention: Standard
+    parallel: bool
+    experts: Expr
 
 
 class TrainingVerifier:
@@ -57,7 +75,7 @@ class TrainingVerifier:
         )
         self.declared = declared.facts
         self.relations = declared.relations
-        self.models: list[Operation] = []
+        self.models = list(called(self.source).values())
         self.judged = False
         self.placed: Placed | None = None
 
@@ -69,34 +87,14 @@ class TrainingVerifier:
     @TRAINING.rule("R20", "each block is run forward and backward as often as in the model, in all")
     def verify(self) -> list[Diagnostic]:
         """Every violated rule."""
-        models = called(self.model.module)
-        self.models = list(models.values())
         overridable: dict[str, Collection[str]] = {}
         assumable: set[Relation] = set()
-        seen: dict[str, dist.Block] = {}
-        for block in self.distributed.blocks:
-            name = block.source
-            if name not in models:
-                what = "which the network does not call" if name in blocks(self.model.module) else "which is no block of the model"
-                self.findings.refuse("R16", block, f"the block comes from '{name}', {what}")
-                continue
-            if name in seen:
-                self.findings.refuse("R16", block, f"the block '{name}' is distributed twice", note("the first is here", seen[name].span))
-                continue
-            seen[name] = block
+        for model, block in corresponding_blocks(self.findings, "R16", self.source, self.distributed):
             overridable |= verify_choice(self.findings, "R15", self.model, self.distributed, block, "training", OPTIONS)
-            assumable |= self._block(models[name], block)
-        for name, model in models.items():
-            if name not in seen:
-                self.findings.refuse("R16", model, f"the block '{name}' of the model has no distributed block")
-        if self.distributed.blocks:
-            strategy = fields_named(self.distributed.strategies, self.distributed.blocks[0].strategy)
-            assumable |= StageCheck(self.findings, self.source, self.distributed, strategy or {}, training=True).run()
-        verify_network(self.findings, CallLabels("R19", "R20"), self.model.module, self.target, training=True)
-        used = {block.mesh for block in self.distributed.blocks}
-        for mesh in self.distributed.meshes:
-            if mesh.symbol not in used:
-                self.findings.refuse("R15", mesh, f"no block is on the mesh @{mesh.symbol}")
+            assumable |= self._block(model, block)
+        assumable |= verify_stages(self.findings, self.source, self.distributed, training=True)
+        verify_network(self.findings, CallLabels("R19", "R20"), self.source, self.target, training=True)
+        verify_used_meshes(self.findings, "R15", self.distributed)
         verify_kept(self.findings, "R15", self.source, self.target, overridable, assumable)
         return self.findings.diagnostics
 
@@ -106,37 +104,53 @@ class TrainingVerifier:
         if quantised is not None:
             self.findings.refuse("R8", quantised, "nothing says what the gradient of a quantised weight is")
             return set()
-        strategy = fields_named(self.distributed.strategies, block.strategy)
-        degree = as_expr((strategy or {}).get("tensor"))
-        mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)
-        if strategy is None or degree is None or mesh is None:
+        plan = self._read_strategy(block)
+        sizes = self._sizes(model, block) if plan is not None else None
+        placed = self._placement(plan) if plan is not None and sizes is not None else None
+        if plan is None or sizes is None or placed is None:
             return set()
-        parallel = not self.declared.equal(degree, ONE).proved
-        if self._wrong_inputs(block, strategy):
-            return set()
-        choices = _choices(strategy, degree, parallel)
-        convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices, self.declared)
-        try:
-            workload = fields_named(self.distributed.workloads, block.workload)
-            sizes = training_sizes(model, workload or {})
-        except UnreadableWorkload as wrong:
-            self.findings.refuse("R16", block, str(wrong))
-            return set()
-        experts = as_expr(strategy.get(EXPERT)) or ONE
-        experts = ONE if self.declared.equal(experts, ONE).proved else experts
-        placed = self._placement(parallel, choices, experts)
-        if placed is None:
-            return set()
-        sized = training_model(model, {**sizes, **placed.resized}, as_word((workload or {}).get("causal")) or "dense")
+        return self._tasks(model, block, plan, sizes, placed)
+
+    def _tasks(self, model: Operation, block: dist.Block, plan: _Parallelism, sizes: Mapping[str, Expr], placed: Placed) -> set[Relation]:
+        """Verify the tasks of a block; the relations that its derivation may assume."""
+        sized = training_model(model, {**sizes, **placed.resized}, as_word(self._workload(block).get("causal")) or "dense")
         named = training_model(model, training_sizes(model, {}), "dense")
         for each in (sized, named) if placed.experts else ():
             exchanging(each)
-        layout = Layout(sized, named, placed, parallel, choices.sequence_parallel)
-        trace = BlockTrace(self.findings, sized, block, layout, mesh, convention)
-        of_experts = [(experts, size) for size in shared_by_experts(model, sizes)] if placed.experts else []
-        shared = [*((degree, size) for size in _shared(sized, layout)), *of_experts]
+        layout = Layout(sized, named, placed, plan.parallel, plan.choices.sequence_parallel)
+        trace = BlockTrace(self.findings, sized, block, layout, plan.mesh, plan.convention)
+        shared = [(plan.choices.ranks, size) for size in _shared(sized, layout)]
+        if placed.experts:
+            shared += [(plan.experts, size) for size in shared_by_experts(model, sizes)]
         self._run(trace, shared)
-        return self._allowed(shared, block, choices, trace)
+        return self._allowed(shared, block, plan.choices, trace)
+
+    def _read_strategy(self, block: dist.Block) -> _Parallelism | None:
+        """What the strategy of a block asks for; None, and a finding, if it can't be that of the block."""
+        strategy = fields_named(self.distributed.strategies, block.strategy)
+        mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)
+        degree = as_expr((strategy or {}).get("tensor"))
+        if strategy is None or degree is None or mesh is None or self._wrong_inputs(block, strategy):
+            return None
+        parallel = not self._is_one(degree)
+        choices = _choices(strategy, degree, parallel)
+        convention = CONVENTIONS[as_word(strategy.get("convention")) or "standard"](choices, self.declared)
+        experts = as_expr(strategy.get(EXPERT)) or ONE
+        return _Parallelism(mesh, choices, convention, parallel, ONE if self._is_one(experts) else experts)
+
+    def _is_one(self, ranks: Expr) -> bool:
+        return self.declared.equal(ranks, ONE).proved
+
+    def _workload(self, block: dist.Block) -> Mapping[str, Attribute]:
+        return fields_named(self.distributed.workloads, block.workload) or {}
+
+    def _sizes(self, model: Operation, block: dist.Block) -> dict[str, Expr] | None:
+        """The sizes that the workload puts in the place of symbols; None, and a finding, if it can't be that of the block."""
+        try:
+            return training_sizes(model, self._workload(block))
+        except UnreadableWorkload as wrong:
+            self.findings.refuse("R16", block, str(wrong))
+            return None
 
     def _run(self, trace: BlockTrace, shared: Sequence[tuple[Expr, Expr]]) -> None:
         """Verify the tasks of a block and what they keep; so many ranks share each of the sizes."""
@@ -146,7 +160,7 @@ class TrainingVerifier:
 
     def _wrong_inputs(self, block: dist.Block, strategy: Mapping[str, Attribute]) -> bool:
         """Whether the strategy contradicts itself, or the block does not name the workload that the source has."""
-        contradiction = _contradiction(strategy)
+        contradiction = contradiction_of(strategy)
         if contradiction:
             self.findings.refuse("R15", block, f"the strategy contradicts itself: {contradiction}")
             return True
@@ -158,78 +172,58 @@ class TrainingVerifier:
         return False
 
     @TRAINING.rule("R18", "the placement can be computed, and no further axis of a weight could be sharded")
-    def _placement(self, parallel: bool, choices: Choices, experts: Expr) -> Placed | None:
+    def _placement(self, plan: _Parallelism) -> Placed | None:
         """The placement of the module, judged once; of one rank, the one that several would have."""
         if not self.judged:
             self.judged = True
-            tokens = {dim.text for dim in map(token_axis, self.models) if symbol_name(dim)} if choices.sequence_parallel else set()
-            degree = choices.ranks
-            ranks = degree if parallel else ONE
-            self.placed = verify_placement(self.findings, "R18", self.target, self.models, ranks, tokens, experts=experts)
-        if parallel or self.placed is None:
+            tokens = self._token_axes() if plan.choices.sequence_parallel else set()
+            ranks = plan.choices.ranks if plan.parallel else ONE
+            self.placed = verify_placement(self.findings, "R18", self.target, self.models, ranks, tokens, experts=plan.experts)
+        if plan.parallel or self.placed is None:
             return self.placed
         alone = Placed(dict.fromkeys(largest_placement(self.models), TENSOR))
         return evolved(alone, experts=self.placed.experts, batches=self.placed.batches)
 
+    def _token_axes(self) -> set[str]:
+        """The symbols of the axes that sequence parallelism shards."""
+        return {dim.text for dim in map(token_axis, self.models) if symbol_name(dim)}
+
     def _allowed(self, shared: Sequence[tuple[Expr, Expr]], block: dist.Block, choices: Choices, trace: BlockTrace) -> set[Relation]:
         """The assumptions of the block; each must be proved, or recorded as an assumption."""
-        degree, facts = choices.ranks, self.findings.facts
-        required = [(ranks, size, "R4", "which is sharded") for ranks, size in shared]
-        reduced: set[Relation] = set()
+        for divisor, size in shared:
+            self._claim_share(block, divisor, size)
+        several = [ranks for ranks in (choices.ranks, *_replicas(trace.mesh)) if not self._is_one(ranks)]
+        for ranks in several:
+            self._claim_several(block, ranks)
+        allowed = {Relation("divides", divisor, size) for divisor, size in shared} | trace.of_weights.replicas.assumable
+        allowed.update(Relation("greater", ranks, ONE) for ranks in several)
         if trace.convention.name == "standard":  # Calculon's shares may be fractions
-            reduced = shares(degree, trace.reduced, self.relations)
-        for divisor, size, rule, what in required:
-            whole = Statement(divisor, "|", size)
-            self.findings.claim(
-                rule,
-                block,
-                f"nothing says that {divisor.text} divides {size.text}, {what}: record it with bp.assume",
-                f"the share of {size.text}",
-                whole,
-                whole.decide(facts),
-            )
-        allowed = {Relation("divides", divisor, size) for divisor, size, _, _ in required} | reduced | trace.of_weights.replicas.assumable
-        for ranks in (degree, *(size for axis, size in trace.mesh.items() if axis in REPLICAS)):
-            if self.declared.equal(ranks, ONE).proved:
-                continue
-            allowed.add(Relation("greater", ranks, ONE))
-            several = Statement(ranks, ">", ONE)
-            self.findings.claim(
-                "R15",
-                block,
-                f"the block has collectives, which assume '{ranks.text} > 1': record it with bp.assume",
-                "the degree of a block with collectives",
-                several,
-                several.decide(facts),
-            )
+            allowed |= shares(choices.ranks, trace.reduced, self.relations)
         return allowed
+
+    def _claim_share(self, block: dist.Block, divisor: Expr, size: Expr) -> None:
+        """Refuse unless so many ranks are proved to have whole shares of a size."""
+        whole = Statement(divisor, "|", size)
+        message = f"nothing says that {divisor.text} divides {size.text}, which is sharded: record it with bp.assume"
+        self.findings.claim("R4", block, message, f"the share of {size.text}", whole, whole.decide(self.findings.facts))
+
+    def _claim_several(self, block: dist.Block, ranks: Expr) -> None:
+        """Refuse unless the ranks of a block with collectives are proved to be more than one."""
+        several = Statement(ranks, ">", ONE)
+        message = f"the block has collectives, which assume '{ranks.text} > 1': record it with bp.assume"
+        what = "the degree of a block with collectives"
+        self.findings.claim("R15", block, message, what, several, several.decide(self.findings.facts))
+
+
+def _replicas(mesh: Mapping[str, Expr]) -> list[Expr]:
+    """The sizes of the mesh axes of replicas."""
+    return [size for axis, size in mesh.items() if axis in REPLICAS]
 
 
 def _shared(model: Operation, layout: Layout) -> list[Expr]:
     """The axes that the ranks share out among them: the sharded ones, and the tokens where the sequence is sharded."""
     axes = [layout.size(axis) for axis in layout.axes] if layout.collectives else []
     return [*axes, token_axis(model)] if layout.scattered else axes
-
-
-def _contradiction(strategy: Mapping[str, Attribute]) -> str:
-    """Which of its choices exclude each other; empty if none do."""
-    names = ("all_gather_redo", "communication", "recompute", "optimizer_sharding", "convention", "zero", "gradients")
-    words = {name: as_word(strategy.get(name)) for name in names}
-    if words["all_gather_redo"] == "true" and words["communication"] != "reduce_scatter_all_gather":
-        return "all_gather_redo gathers shards of the sequence again, and there are none"
-    if words["all_gather_redo"] == "true" and words["recompute"] == "full":
-        return "all_gather_redo keeps a shard, and recompute = full keeps none"
-    if words["recompute"] == "core_attention" and words["convention"] == "calculon":
-        return "Calculon does not repeat the product with V"
-    stage = zero_stage(strategy)
-    if words["zero"] and words["optimizer_sharding"] and (words["optimizer_sharding"] == "true") != (stage == 2):
-        return "optimizer_sharding is zero = 2, and zero says another stage"
-    if stage and all(as_expr(strategy.get(axis)) is None for axis in REPLICAS):
-        said = "optimizer_sharding" if words["zero"] is None else f"zero = {stage}"
-        return f"{said} shards over data-parallel ranks, and nothing says how many"
-    if words["convention"] == "calculon" and (stage not in (0, 2) or words["gradients"] == "f32"):
-        return "Calculon shares optimizer states and gradients or nothing, and keeps gradients as wide as the weights"
-    return ""
 
 
 def _choices(strategy: Mapping[str, Attribute], degree: Expr, parallel: bool) -> Choices:
