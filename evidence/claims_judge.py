@@ -27,7 +27,7 @@ class Fooled(AssertionError):
 
 @attrs.frozen
 class Outcome:
-    """What was answered to one claim, and whether it is true on the whole grid."""
+    """The answer to one claim, and whether the claim is true on the whole grid."""
 
     claim: str
     answer: Answer

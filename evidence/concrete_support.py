@@ -1,4 +1,4 @@
-"""What the tests of concrete plans share: a plan that needs every kind of command, binding it, and the rules that a text breaks."""
+"""Helpers of the tests of concrete plans: a plan that needs every kind of command, binding it, and the rules that a text breaks."""
 
 from __future__ import annotations
 

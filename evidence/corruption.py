@@ -59,7 +59,7 @@ def sampled(found: Iterator[Corruption], limit: int) -> list[Corruption]:
 
 
 def name_of(operation: Operation) -> str:
-    """What the operation is called in tables: its symbol, task or layer."""
+    """The name of the operation in tables: its symbol, task or layer."""
     for field in ("sym_name", "task", "layer"):
         value = operation.properties.get(field)
         if value is not None:

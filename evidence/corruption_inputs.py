@@ -1,4 +1,4 @@
-"""What two modules are derived under, and what an operation says: forms that are equal for what means the same. Asks no verifier."""
+"""Normal forms of what a module is derived under, and of properties: equal for the same meaning. Asks no verifier."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULTS = {
 
 
 def inputs_of(module: Operation, facts: Facts, *without: str, assumed: tuple[Relation, ...] = ()) -> Any:
-    """What the module was derived under. An assumption may be said twice, or not at all if the declarations prove it; a default, too."""
+    """The inputs of the derivation. An assumption may be said twice, or not at all if the declarations prove it; a default, too."""
     table = symbol_table(module)
     found = Counter[Any]()
     for operation in top_level(module):

@@ -1,4 +1,4 @@
-"""What becomes of a corrupted module: refused (by which rules), proved equivalent, accepted wrongly, or undecided.
+"""The outcome for a corrupted module: refused (by which rules), proved equivalent, accepted wrongly, or undecided.
 
 Equivalence is defined here, and not by the verifiers. Two distributed modules are equivalent if they place the same axes and each
 operation of one has a partner that says the same (properties equal as expressions under the declared relations) about values that are
@@ -48,7 +48,7 @@ _LABEL = re.compile(r"\[([a-z-]+\.[A-Z]\d+)\]")
 
 @attrs.frozen
 class Verdict:
-    """What was found: the outcome, and the labels of the rules that fired (`structure` for those of operations by themselves)."""
+    """The outcome, and the labels of the rules that fired (`structure` for those of operations by themselves)."""
 
     outcome: str
     labels: frozenset[str] = frozenset()
@@ -83,7 +83,7 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
 
 
 def _derived(source: Operation, named: list[str], verb: str) -> Operation:
-    """What a pass derives under the fields that an answer names."""
+    """The module that a pass derives under the fields that an answer names."""
     return _run(source, f"{verb}{{{' '.join(field.replace(' ', '') for field in named)}}}")
 
 
@@ -220,7 +220,7 @@ class _Once:
 
 
 def _bound(module: Operation, facts: Facts) -> Any:
-    """What each operation says but for places: of buffers, of commands in their order, in queues and in cycles."""
+    """The properties of each operation but for places: of buffers, of commands in their order, in queues and in cycles."""
     said = Counter[Any]()
     before = ancestors({symbol_of(o): names_of(o, "after") for o in top_level(module) if is_command(o)})
     lists = ("reads", "writes", "issue")

@@ -1,4 +1,4 @@
-"""Corruptions of whole models: what is called and how often, sections, repetitions; and the form in which two networks are the same."""
+"""Corruptions of whole models: calls, sections and repetitions; and the form in which two networks are the same."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _with_buffers(change: Change) -> Change:
 
 
 def network_form(module: Operation, facts: Facts) -> Any:
-    """What a module runs, in which order, how often, on what; names of sections, values and networks left out."""
+    """The runs of a module: their order, number and operands; names of sections, values and networks left out."""
     return (
         tuple(_calls(o, facts) for o in top_level(module) if o.name.endswith(".network")),
         _sections(module, facts),
@@ -202,7 +202,7 @@ def _sections(module: Operation, facts: Facts) -> Any:
 
 
 def _repeated(module: Operation, facts: Facts) -> Any:
-    """How often each buffer is there."""
+    """The number of times that each buffer is there."""
     said = Counter[Any]()
     for buffer in top_level(module):
         if buffer.name in BUFFERS and "times" in buffer.properties:

@@ -1,4 +1,4 @@
-"""Corruptions of where things are: axes on the mesh, sums that are reduced too early or too late, a plan's mesh and strategy."""
+"""Corruptions of placement: axes on the mesh, sums that are reduced too early or too late, a plan's mesh and strategy."""
 
 from __future__ import annotations
 

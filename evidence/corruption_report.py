@@ -1,4 +1,4 @@
-"""Runs every corruption of every case and prints what became of it: `python evidence/corruption_report.py [LIMIT] [PROCESSES]`.
+"""Judges every corruption of every case and prints the outcomes: `python evidence/corruption_report.py [LIMIT] [PROCESSES]`.
 
 LIMIT is the number of corruptions of each kind in each module (0: all). Exits 1 if one was accepted wrongly or left undecided, or if a rule
 was never the only one to fire.
@@ -77,7 +77,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def alone(outcomes: list[Outcome]) -> Counter[str]:
-    """How often each rule was the only one to fire."""
+    """The number of times that each rule was the only one to fire."""
     return Counter(next(iter(o.verdict.labels)) for o in outcomes if len(o.verdict.labels) == 1)
 
 

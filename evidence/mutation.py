@@ -186,5 +186,5 @@ class _Finder:
 
 
 def _left_out(node: ast.AST) -> bool:
-    """What no test should ask for: assertions, which are for readers and mypy, and what only mypy imports."""
+    """Nodes that are not mutated: assertions, which are for readers and mypy, and imports for mypy alone."""
     return isinstance(node, ast.Assert) or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

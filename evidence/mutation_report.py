@@ -184,7 +184,7 @@ def tried(copy: Path, tests: tuple[str, ...], bytecode: bool = False) -> str:
 
 
 def run(group: str, chosen: list[Mutant], known: dict[str, str]) -> dict[str, str]:
-    """What became of each mutant, by key; `known` are not tried again."""
+    """The outcome of each mutant, by key; `known` are not tried again."""
     outcomes = {}
     with tempfile.TemporaryDirectory() as folder:
         copy = prepare(Path(folder))

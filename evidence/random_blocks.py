@@ -78,12 +78,12 @@ class _Drawing:
         return f"{head}  model.block @block({typed}) {{\n{body}\n  }}\n}}\n"
 
     def _length(self) -> int:
-        """How many operations there are, with those that bring all values together at the end."""
+        """The number of operations, with those that bring all values together at the end."""
         wide = sum(self.values[name] != NARROW for name in self._ends())
         return len(self.lines) + wide + max(len(self._ends()) - 1, 0)
 
     def _patterns(self, room: int) -> list[Callable[[], object]]:
-        """What has room for so many operations more, with what its values need at the end."""
+        """The patterns for which so many more operations leave room, with those that their values need at the end."""
         sizes: list[tuple[int, Callable[[], object]]] = [
             *((1, self.step), (1, self.step), (2, self.join), (3, self.diamond), (2, self.middle), (3, self.several)),
             *((3, self.mlp), (5, self.gated), (5, self.post_norm), (5, self.fused), (10, self.by_hand), (16, self.differential)),

@@ -1,4 +1,4 @@
-"""What operations say, by the names of their properties: tests corrupt modules in ways that no accessor has."""
+"""Properties of operations by their names: tests corrupt modules in ways that no accessor has."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def judge(drawn: RelationSet) -> str:
 
 
 def run(count: int, seed: int = 0) -> Counter[tuple[str, str, str]]:
-    """How often each answer was given: by what is known, the reason, the answer.
+    """The number of sets by what is known of them, the reason, and the answer.
 
     Raises:
         AssertionError: one is wrong.

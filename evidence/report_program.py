@@ -1,4 +1,4 @@
-"""What the programs that ask many random questions share: `python PROGRAM.py [COUNT] [SEED]`, and 1 as the status if an answer is wrong."""
+"""The frame of programs that ask random questions: `python PROGRAM.py [COUNT] [SEED]`, and 1 as the status if an answer is wrong."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def report(cases: Iterator[Case]) -> int:
 
 
 def result(model: Operation, dist: Operation, plan: Operation | None, numbers: dict[str, int]) -> tuple[str, float, float]:
-    """What speaks against a block first, the largest difference, and the deviation of the model's own gradients."""
+    """The first mistake found in a block, the largest difference, and the deviation of the model's own gradients."""
     try:
         (outcome,) = check(model, dist, numbers, plan)
     except DiagnosticError as failure:

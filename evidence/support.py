@@ -1,4 +1,4 @@
-"""What the tests of inference share: modules of the examples, passes by their command, corrupted texts, labels of diagnostics."""
+"""Helpers of tests and evidence: modules of the examples, passes by their command, changed texts, labels of diagnostics."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def digest() -> str:
 
 
 def report(module: Operation) -> Report:
-    """What `bp-report` knows of the module."""
+    """The report of `bp-report` on the module."""
     return collect(module)
 
 
@@ -119,7 +119,7 @@ def replaced(text: str, *changes: tuple[str, str]) -> str:
 
 
 def gate(source: Operation, target: Operation) -> list[Diagnostic]:
-    """What structural and boundary verification find in `target`, as `bp-verify` does: the boundary only if the structure is sound."""
+    """The diagnostics of `bp-verify` for `target`: of its structure and, if that is sound, of the boundary."""
     return structure.verify(target) or derivation.verify(source, target)
 
 

@@ -1,4 +1,4 @@
-"""How many bytes of a workspace are in use, counted on numbers: no slots, no intervals, no formula, and no verifier.
+"""The bytes of a workspace in use, counted on numbers: no slots, no intervals, no formula, and no verifier.
 
 The distributed block is bound to numbers; tasks are run one after another in the order of the text. Those that the plan lets run at once
 are running together from the first to the last of them, and one that is running holds its operands, its results and its scratch.
@@ -23,7 +23,7 @@ IN_PLACE = {"gelu", "silu", "relu", "mul", "softmax", "attention", "all_reduce"}
 
 @attrs.frozen
 class Numbers:
-    """What symbols stand for, and the ranks of the mesh axis that shards."""
+    """The values of symbols, and the ranks of the mesh axis that shards."""
 
     sizes: Mapping[str, int]
     ranks: int

@@ -105,7 +105,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _returned(function: ast.FunctionDef) -> list[ast.expr]:
-    """What a function returns; of a tuple its first part."""
+    """The expressions that a function returns; of a tuple its first part."""
     values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
     return [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in values]
 

@@ -1,4 +1,4 @@
-"""What the names in the equations of docstrings stand for: what the passes derive, and what the work rules say, for symbolic sizes.
+"""The meanings of the names in the equations of docstrings: expressions from passes and work rules, for symbolic sizes.
 
 `MEANINGS` has a function for each pass equation by its label, and for each operation by its name. It gives the meanings in which the
 equation must hold, by the words that a formula has behind it (`with a bias`); those under "" hold where no such words stand.
@@ -684,14 +684,14 @@ def _() -> list[Meaning]:
 
 @meaning("dist.transfer")
 def _() -> list[Meaning]:
-    """What a stage of a stack of blocks sends to the next one, and gets back."""
+    """The transfers between two stages of a stack of blocks, there and back."""
     text = example_text("transformer_stack")
     found = [o for o in run(read(text), "distribute-training{pipeline=4}").walk() if o.name == "dist.transfer"]
     return [Meaning(works({"n": B * S * H, "e": e}, ("", work(o)))) for o in found]
 
 
 def meanings(label: str) -> Meanings:
-    """What the names of an equation stand for.
+    """The meanings of the names of an equation.
 
     Raises:
         KeyError: nothing is known of the equation.

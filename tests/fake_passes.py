@@ -120,7 +120,7 @@ class MakesBrokenModule(TransformationPass):
 
 
 class Crashes(TransformationPass):
-    """Raises what no pass should raise."""
+    """Raises an exception that is no diagnostic."""
 
     name: ClassVar[str] = "fake-crash"
     kind: str | None = option("which exception")

@@ -37,7 +37,7 @@ class Client:
             stream.close()
 
     def said(self) -> str:
-        """What the server wrote to standard error."""
+        """The text that the server wrote to standard error."""
         self.errors.seek(0)
         return self.errors.read().decode()
 

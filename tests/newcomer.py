@@ -69,7 +69,7 @@ def changed_files(diff: str) -> list[str]:
 
 @attrs.frozen
 class Done:
-    """What a command gave."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -124,7 +124,7 @@ class Copy:
         return [Done(*row) for row in json.loads(done.stdout)]
 
     def good(self, *commands: Sequence[str]) -> list[str]:
-        """What the commands print, none of which may fail."""
+        """The output of the commands, none of which may fail."""
         found = self.run(*commands)
         for command, done in zip(commands, found, strict=True):
             assert done.status == 0, f"{' '.join(command)}\n{done.err}{done.out}"

@@ -26,7 +26,7 @@ BASES = {
     "one head of K": ("multi-query", "distribute-training{tensor=t}"),
     "one head of K, sequence": ("multi-query", f"distribute-training{{tensor=t {SEQUENCE}}}"),
 }
-"""What the errors are made in: a model and the pass that derives the text."""
+"""The texts that are changed: a model and the pass that derives the text."""
 
 
 MULTI_QUERY = """
@@ -60,7 +60,7 @@ def model_text(name: str) -> str:
 
 
 def against(name: str, text: str) -> list[Diagnostic]:
-    """What the run says against a text, its structure not verified."""
+    """The diagnostics of a run of a text whose structure is not verified."""
     model = read(model_text(BASES[name][0]))
     declared = {name for line in model_text(BASES[name][0]).splitlines() if "bp.symbols" in line for name in line.replace(",", " ").split()}
     numbers = {**NUMBERS, "c": 6} if name in ("decode", EXPERTS) else dict(NUMBERS)

@@ -1,4 +1,4 @@
-"""What the tests of training share: a strategy spelt as pass options, the derived step with sums of its work, refusals."""
+"""Helpers of the tests of training: a strategy spelt as pass options, the derived step with sums of its work, refusals."""
 
 from __future__ import annotations
 

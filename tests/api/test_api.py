@@ -1,4 +1,4 @@
-"""The face for programs: what it answers is what the tools print; errors show the place; importing it imports nothing else."""
+"""The Python API answers what the tools print; its errors show the place; importing it imports nothing else."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def verdict(answer: bpir.Verdict, report: bpir.Report) -> bool:
 
 
 def check(text: str, folder: Path) -> tuple[str, int]:
-    """What mypy says of a user's script, outside of the project."""
+    """The output of mypy for a user's script, outside of the project."""
     (folder / "script.py").write_text(text)
     said, errors, status = mypy.run(["--strict", f"--cache-dir={folder / 'cache'}", "--follow-imports=silent", str(folder / "script.py")])
     assert not errors

@@ -1,4 +1,4 @@
-"""A notebook's page: cells are run in order, what they show is below them, and a cell that fails fails the page."""
+"""The page of a notebook: cells are run in order, their output is below them, and a cell that fails fails the page."""
 
 from __future__ import annotations
 

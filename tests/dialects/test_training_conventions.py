@@ -1,4 +1,4 @@
-"""Where the two conventions differ: everywhere, by how much, and under which label of `docs/conventions.md`; nowhere else.
+"""The two conventions differ where `docs/conventions.md` says, by as much as it says, and nowhere else.
 
 A row of a table below is what Calculon counts more than the standard convention, by hand in sympy. The tables are complete: a difference
 that they do not state fails.
@@ -49,7 +49,7 @@ every_choice = pytest.mark.parametrize("name", CHOICES)
 
 
 def work_differences(chosen: dict[str, Any]) -> Table:
-    """What the tasks of Calculon do more."""
+    """The work of Calculon's tasks beyond the standard's."""
     scattered = "communication" in chosen
     R = A / t if scattered else A
     fused = chosen.get("fused_activation", False)
@@ -111,7 +111,7 @@ def work_differences(chosen: dict[str, Any]) -> Table:
 
 
 def memory_differences(chosen: dict[str, Any]) -> Table:
-    """What the layers of Calculon hold more, and the block."""
+    """The memory of Calculon's layers, and of its block, beyond the standard's."""
     scattered, recompute = "communication" in chosen, chosen.get("recompute", "none")
     R = A / t if scattered else A
     redo, fused = chosen.get("all_gather_redo", False), chosen.get("fused_activation", False)
@@ -166,7 +166,7 @@ def memory_differences(chosen: dict[str, Any]) -> Table:
 
 
 def differences(left: dict[tuple[str, str], Any], right: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
-    """What `right` has more; differences of zero are left out."""
+    """`right` less `left`; differences of zero are left out."""
     found = {key: sympy.expand(to_sympy(right[key]) if key in right else 0) for key in {**left, **right}}
     found = {key: sympy.expand(value - (to_sympy(left[key]) if key in left else 0)) for key, value in found.items()}
     return {key: value for key, value in found.items() if value != 0}

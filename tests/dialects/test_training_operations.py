@@ -1,4 +1,4 @@
-"""What training costs, operation by operation: the rules of the standard convention, by hand, on blocks of one operation.
+"""The cost of training, operation by operation: the rules of the standard convention, by hand, on blocks of one operation.
 
 `n` is the number of elements of the operand, on one rank. Every distinct operand is read once, every result is written once.
 """
@@ -18,7 +18,7 @@ ne, me = n * e, m * e
 
 @attrs.frozen
 class Rule:
-    """What an operation does: operations, bytes read, bytes written, of forward and of its gradients; weights; bytes kept for backward."""
+    """The cost: operations, bytes read, bytes written, of forward and of its gradients; weights; bytes kept for backward."""
 
     line: str
     forward: tuple[Any, Any, Any]

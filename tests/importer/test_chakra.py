@@ -1,4 +1,4 @@
-"""`bp-export --chakra`: the traces against another program's numbers, read by the public schema; and what a trace must be."""
+"""`bp-export --chakra`: traces have another program's numbers, can be read by the public schema, and can run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_gpt_step_has_the_operations_of_another_programs_trace(tmp_path: Path)
 
 
 def sizes(nodes: list[Node]) -> Counter[tuple[str, int]]:
-    """How many collectives of a kind and a size there are, without those of gradients of weights."""
+    """The number of collectives of each kind and size, without those of gradients of weights."""
     found = [node for node in nodes if node.type == COLLECTIVE and node.attributes["phase"] != "gradient_reduction"]
     return Counter((node.collective, node.attributes["comm_size"]) for node in found)
 
@@ -237,7 +237,7 @@ model.network @whole(%x: !bp.tensor<B x S x H, bf16>) {
 
 
 def reach(nodes: list[Node]) -> dict[str, set[str]]:
-    """What each run waits for, at any distance."""
+    """The runs that each run waits for, directly or through others."""
     found: dict[str, set[str]] = {}
     for node in nodes:
         found[node.name] = {name for need in node.needs for name in (nodes[need].name, *found[nodes[need].name])}

@@ -1,4 +1,4 @@
-"""What is imported has as many parameters as transformers counts on the meta device (`tests/data/README.md`)."""
+"""An imported model has as many parameters as transformers counts on the meta device (`tests/data/README.md`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a configuration says, it is imported as a sound model, or refused at a place in it; nothing else happens."""
+"""Any configuration is imported as a sound model, or refused at a place in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON with places: it reads what the standard library reads, and what it refuses has a place."""
+"""JSON with places: it reads what the standard library reads, and every refusal has a place."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LLAMA = {
 
 
 def refusals(config: Any) -> list[Diagnostic]:
-    """What is said of a configuration, one line a field."""
+    """The refusals of a configuration, one line a field."""
     with pytest.raises(DiagnosticError) as caught:
         import_model(Source("config.json", json.dumps(config, indent=0)))
     return list(caught.value.diagnostics)

@@ -1,4 +1,4 @@
-"""`bp-import --stablehlo`: blocks that JAX exported, against what JAX counts; and what is refused, at its place."""
+"""`bp-import --stablehlo`: blocks that JAX exported have JAX's counts; others are refused at their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a diagnostic shows its source line: columns of a terminal, whatever the bytes; and which names are near."""
+"""A diagnostic shows its source line by columns of a terminal, whatever the bytes, and suggests names that are near."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to be proved of rounding, max and min, squares and divisors; each statement is also true at all small numbers.
+"""Statements on rounding, max and min, squares and divisors that must be proved; each is also true at all small numbers.
 
 A statement that is proved is beside one that is a little too strong: false somewhere, so that it must not be proved.
 """

@@ -14,7 +14,7 @@ L, K = symbol("L"), symbol("K")
 
 
 def shares(parts: int) -> Expr:
-    """What is dealt out to a number of parts, one after another."""
+    """The sizes of the parts among which a number is dealt out, one by one."""
     return total(ceildiv(L - place, constant(parts)) for place in range(parts))
 
 

@@ -73,7 +73,7 @@ def where(text: str, part: str, nth: int = 0, by: int = 0) -> tuple[int, int]:
 
 
 def shown(text: str, location: dict[str, Any]) -> str:
-    """What is at a location, with its place."""
+    """The text at a location, with its place."""
     start, end = location["range"]["start"], location["range"]["end"]
     line = text.splitlines()[start["line"]]
     return f"{start['line']}:{line[start['character'] : end['character']]}"
@@ -215,7 +215,7 @@ def test_definitions_and_references_are_those_of_mlir() -> None:
 
 
 def test_the_custom_form_has_the_names_of_the_generic_form() -> None:
-    """What the judge says of the generic form holds of the text that people write: the same names, with the same definitions."""
+    """The custom form has the names that the judge sees in the generic form, with the same definitions."""
     count = 0
     dialects.load_all(dialects.available())
     for path in FILES:
@@ -248,7 +248,7 @@ def linked(names: Names, kind: str, shift: int) -> list[tuple[str, str, int, str
 
 
 def of_bp_opt(path: Path, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str, int, int]]:
-    """What bp-opt says: severity, message, line and column of each diagnostic and note."""
+    """Severity, message, line and column of each diagnostic and note of bp-opt."""
     text = path.read_bytes().decode("latin-1")
     bp_opt.main([str(path), "--verify-only", *(["--split-input-file"] if MARKER in text else [])])
     said = capsys.readouterr().err
@@ -355,7 +355,7 @@ def test_hover_shows_the_local_size(client: Client) -> None:
 
 
 def labels(client: Client, text: str, part: str) -> list[str]:
-    """What is proposed behind a part of a text."""
+    """The completions proposed at the end of a text."""
     opened(client, text)
     return [item["label"] for item in client.at("completion", URI, *where(text, part, 0, len(part)))]
 

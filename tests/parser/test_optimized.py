@@ -67,7 +67,7 @@ DEFAULTS = {"sym_name": '"s"', "function_type": "() -> ()", "fields": "{}", "lay
 
 
 def answer(text: str) -> str:
-    """What is printed of a text in both forms, or said of it; what is printed is read again, and says the same."""
+    """The text in both forms, or its diagnostics; each form is read again, and prints the same."""
     found = []
     source = Source("test.mlir", text)
     try:

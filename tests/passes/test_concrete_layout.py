@@ -1,4 +1,4 @@
-"""Where buffers lie: the equation, its proofs for symbolic sizes, and whether they fit."""
+"""The offsets of buffers: the equation, its proofs for symbolic sizes, and whether they fit."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ every_case = pytest.mark.parametrize(("phase", "degree"), [(phase, degree) for p
 
 @attrs.frozen
 class Case:
-    """What the passes derive for one phase and one degree."""
+    """The modules that the passes derive for one phase and one degree."""
 
     dist: Operation
     plan: Operation
@@ -87,7 +87,7 @@ SEED_DIFFERS = ("W_attention", "W_QKV", "W_out", "C_KV")
 
 
 def room(q: Any, t: Any) -> set[Any]:
-    """What the workspace must have room for besides one hidden-width temporary: q, k and v; scores; the wide layer."""
+    """The room that the workspace needs besides one hidden-width temporary: q, k and v; scores; the wide layer."""
     return {e * 3 * b * q * h * d / t, e * b * (h / t) * q * c, e * b * q * F / t}
 
 

@@ -17,7 +17,7 @@ def read(text: str) -> Pass:
 
 
 def complaint(text: str, pipeline: bool = False) -> str:
-    """What is said about a malformed text, as a user sees it."""
+    """The diagnostic of a malformed text, as a user sees it."""
     with pytest.raises(DiagnosticError) as caught:
         (parse_pipeline if pipeline else parse_pass)(command_line(text))
     return "\n".join(d.render() for d in caught.value.diagnostics)

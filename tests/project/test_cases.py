@@ -31,7 +31,7 @@ PENDING: dict[str, str] = {}
 
 @attrs.frozen
 class Outcome:
-    """What a step did: its status, its two outputs, what it cost."""
+    """The result of a step: its status, its two outputs, what it cost."""
 
     status: int
     out: str
@@ -64,7 +64,7 @@ def shell(step: str, folder: Path) -> Outcome:
 
 
 def complaints(expected: dict[str, Any], outcome: Outcome) -> list[str]:
-    """What speaks against the outcome; nothing if it is as expected."""
+    """The differences between the outcome and the expected one; empty if there are none."""
     if "either" in expected:
         answers = [complaints(one, outcome) for one in expected["either"]]
         return [] if [] in answers else [text for answer in answers for text in answer]

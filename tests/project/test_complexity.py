@@ -18,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def paths(function: Function) -> int:
-    """How many paths a function has: one more than places where they part. A function inside of it counts for itself."""
+    """The number of paths of a function: one more than its branches. A function inside of it counts for itself."""
     return 1 + sum(map(_partings, function.body))
 
 

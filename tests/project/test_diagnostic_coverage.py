@@ -46,7 +46,7 @@ def runs() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def raised() -> Iterator[Raised]:
-    """What is raised while those commands run; each of them finds what it expects."""
+    """The diagnostics raised while those commands run; each command finds what it expects."""
     failed = []
     with pytest.MonkeyPatch.context() as patch, recorded() as found:
         for written, (tool, *arguments) in runs():

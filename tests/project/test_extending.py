@@ -1,4 +1,4 @@
-"""What docs/extending.md says of a newcomer's changes: each diff of the page is applied to a copy of the project, and used there.
+"""Each diff of docs/extending.md is applied to a copy of the project, and used there as the page says.
 
 The diffs are read from the page, so they can't drift. Each adds one file, and all that the project does with what it has of its own it
 does with what is added.

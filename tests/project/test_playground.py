@@ -45,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(name: str, *arguments: str, folder: Path) -> tuple[bytes, str]:
-    """What a tool writes and says, as a process of its own in a folder."""
+    """The outputs of a tool, run as a process of its own in a folder."""
     done = subprocess.run([str(Path(sys.executable).parent / name), *arguments], cwd=folder, capture_output=True, timeout=120)
     return done.stdout, done.stderr.decode()
 

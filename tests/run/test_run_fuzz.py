@@ -1,4 +1,4 @@
-"""Corrupted texts run: whatever a text says, the run ends with an answer or a diagnostic, never with another exception."""
+"""A run of a corrupted text ends with an answer or a diagnostic, never with another exception."""
 
 from __future__ import annotations
 

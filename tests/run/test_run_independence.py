@@ -1,4 +1,4 @@
-"""The run judges derivations, so it may not ask them: what its modules import, and theirs."""
+"""The run judges derivations, so its modules import none of them, directly or through others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DERIVATIONS = ("passes", "verifiers", *(f"dialects.model.{part}" for part in ("s
 
 @pytest.mark.parametrize("module", ["check", "model.reference", "ranks.block", "operations", "memory.plans"])
 def test_no_derivation_is_imported(module: str) -> None:
-    """What an import of the run adds to what an import of the `dist` dialect loads is no derivation."""
+    """Importing `bpir.run` loads no derivation beyond what the `dist` dialect loads."""
     program = (
         "import sys; import bpir.dialects.dist, bpir.dialects.bind; before = set(sys.modules)\n"
         f"import bpir.run.{module}; print(*sorted(set(sys.modules) - before))"

@@ -1,4 +1,4 @@
-"""bp-run of whole models: each call on what the one before gave, and back again; and what it finds that is wrong."""
+"""bp-run of whole models: each call reads the results of the one before, and back again; mistakes between calls are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of semantics and the collectives: against PyTorch-like hand arithmetic, and against each other by the complex step."""
+"""Operations and collectives on arrays: against hand arithmetic, and gradients against forward by the complex step."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_latent_attention_absorbed_is_the_same_function() -> None:
 
 
 def test_no_kind_is_left_out() -> None:
-    """What has a gradient is above, or an operation whose gradient is that of its parts; dropout and dispatch are linear."""
+    """Every operation with a gradient is tested above, or is made of tested parts; dropout and dispatch are linear."""
     parts = {"attention", "kv_append", "transformer_block", "dropout", "last_token", "router", "latent_attention"} | LOSS | {"dispatch"}
     assert {case.split()[0] for case in CASES} | TABLES | parts == set(SEMANTICS)
 

@@ -42,7 +42,7 @@ def _cases() -> dict[Path, lit.LitTestCase.LitTestCase]:
 
 
 def _result(case: lit.LitTestCase.LitTestCase, *judges: str) -> lit.Test.Result:
-    """What becomes of a test in this process (`lit_tests/helpers/in_process.py`); `lit` itself is the same in many."""
+    """The result of a test run in this process (`lit_tests/helpers/in_process.py`), as `lit` runs it."""
     formats = importlib.import_module("in_process")  # found by the configuration of lit, which is read first
     return formats.InProcess(*judges).execute(case._test, case._lit_config)
 
@@ -102,7 +102,7 @@ def test_commands_do_the_same_in_one_process(command: str, passes: bool, logged:
 
 
 def _trial(command: str, processes: bool, tmp_path: Path) -> lit.Test.Result:
-    """What becomes of a file test with the command."""
+    """The result of a file test with the command."""
     (tmp_path / "a.bpir").write_text(f"// RUN: {command}\nmodel.blok\n")
     parameters = "{'processes': '1'}" if processes else "{}"
     (tmp_path / "lit.cfg.py").write_text(

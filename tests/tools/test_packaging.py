@@ -1,4 +1,4 @@
-"""What is installed and handed on: the wheel has every module, the source distribution every file, and its tests run."""
+"""The wheel has every module, the source distribution every file, and its tests run."""
 
 from __future__ import annotations
 

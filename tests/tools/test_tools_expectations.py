@@ -15,7 +15,7 @@ def at(source: Source, line: int) -> Span:
 
 
 def said(text: str, *diagnostics: tuple[int, str, str]) -> list[str]:
-    """What is reported for `(line, severity, message)`; line 0 is no place."""
+    """The report for diagnostics `(line, severity, message)`; line 0 is no place."""
     source = Source("f", text + "\n" * 9)
     given = [Diagnostic(m, at(source, line) if line else None, severity) for line, severity, m in diagnostics]
     found = []

@@ -1,4 +1,4 @@
-"""Whatever happens, a tool ends with a message and a status, never with a traceback or half a file."""
+"""A tool that fails ends with a message and a status, never with a traceback or half a file."""
 
 from __future__ import annotations
 

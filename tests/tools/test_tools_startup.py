@@ -1,4 +1,4 @@
-"""What the tools import: questions about the tools must not wait for the grammar or the algebra."""
+"""Questions about a tool (`--help`, `--version`) import neither the grammar nor the algebra."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_below_the_model() -> None:
 
 
 def test_symbols_of_a_nested_module_count() -> None:
-    """What is declared, bound and assumed inside holds for the whole file, so it is kept, and nothing may contradict it."""
+    """A declaration, binding or assumption inside a region holds for the whole file: it is kept, and nothing may contradict it."""
     inner = "module @inner {\n  bp.symbols n where n > 2\n  bp.bind n = %d\n}\nbind.strategy @s {tensor = n - 2}\n"
     assert structure.verify(read(inner % 3)) == []
     assert labels(structure.verify(read(inner % 2))) == {"bp.R4"}

@@ -1,4 +1,4 @@
-"""What the structure of a distributed module refuses, before its gate looks at it, and what its level must not hold."""
+"""Structural verification refuses wrong distributed modules, before the gate looks at them, and words that its level must not hold."""
 
 from __future__ import annotations
 

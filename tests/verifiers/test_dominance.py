@@ -91,7 +91,7 @@ def test_every_use_of_every_value(shape: Shape) -> None:
 
 
 def test_inside_nested_regions() -> None:
-    """What is defined before the operation that holds a region is visible in it; what the region defines is not visible outside."""
+    """A value defined before the operation that holds a region is visible in it; a value of the region is not visible outside."""
     before, inner = op(), op()
     user = op(before.results[0], inner.results[0])
     holder = op(regions=[Region([Block([], [user, inner])])])  # without a declaration: a graph, where order is free

@@ -34,7 +34,7 @@ LIT = ROOT / "lit_tests" / "verify"
 
 
 def value(text: str, at: Mapping[str, int]) -> Fraction:
-    """What the text is at the numbers."""
+    """The value of the text at the numbers."""
     names = {name: Fraction(number) for name, number in at.items()}
     nodes = {
         "max": max,

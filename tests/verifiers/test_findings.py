@@ -1,4 +1,4 @@
-"""What a boundary rule says of expressions: nothing where they are proved, numbers where they are refuted; unknown is no success."""
+"""A boundary rule is silent where a claim is proved, shows numbers where it is refuted, and reports it where it is unknown."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_refusals_that_are_no_claims_are_kept_apart() -> None:
 
 
 def test_claims_are_recorded_where_somebody_listens() -> None:
-    """What is the same object is claimed then, too."""
+    """A claim on two expressions that are one object is recorded, too."""
     quiet, records_claims = findings(), Findings("pass", findings().facts, [])
     assert not quiet.records_claims and records_claims.records_claims
     for found in (quiet, records_claims):

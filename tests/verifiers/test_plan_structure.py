@@ -1,4 +1,4 @@
-"""What structural verification refuses of symbols, levels and plans by themselves, and that no label of a verifier is without a test."""
+"""Structural verification refuses wrong symbols, levels and plans by themselves; every label of a verifier has a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the structural verifier says of IR that no text has, because the parser refuses it first: IR that Python built."""
+"""The structural verifier refuses IR built in Python that no text can hold, because the parser refuses it first."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def block(text: str) -> Operation:
 
 
 def types(operation: Operation, placed: Placed) -> tuple[list[str], list[str]]:
-    """How an operation reads its operands, and what it makes."""
+    """The shards in which an operation reads its operands, and those of its results."""
     typing = typing_of(operation, placed)
 
     def body(value: Value, type: TensorType) -> str:

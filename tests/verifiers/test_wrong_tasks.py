@@ -47,7 +47,7 @@ def other_types(type: Type) -> Iterator[Type]:
 
 
 def changes(module: Operation) -> Iterator[tuple[str, int, int, object]]:
-    """What is wrong, with which operation of the walk, and which of its values; of operations that are alike, the first and the last."""
+    """A mistake, its operation's place in the walk, and its value; of operations that are alike, the first and the last."""
     alike: dict[object, list[int]] = {}
     operations = list(module.walk())
     for index, operation in enumerate(operations):
@@ -92,7 +92,7 @@ def changed(module: Operation, what: str, index: int, place: int, type: object) 
 
 
 def answers(step: str, target: Operation) -> Iterator[Diagnostic]:
-    """What the tools say: of the file alone, of source and file, of file and plan, as a report, of the next pass."""
+    """The messages of the tools: of the file alone, of source and file, of file and plan, as a report, of the next pass."""
     found = structure.verify(target)
     yield from found
     if found:

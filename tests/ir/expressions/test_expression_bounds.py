@@ -1,4 +1,4 @@
-"""What the form of an expression says of its sign and of being an integer, and between which numbers it stays: cases by hand."""
+"""The form of an expression gives its sign, whether it is an integer, and its bounds: cases by hand."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def stated_work(found: Report, layer: str) -> dict[str, tuple[Any, Any, Any, Any
 
 
 def expected_facts(columns: dict[str, list[Any]], index: int) -> dict[str, Any]:
-    """What Calculon stores for a layer; a flag on nothing means nothing."""
+    """The activations that Calculon stores for a layer; a flag of a layer without any is ignored."""
     facts: dict[str, Any] = {name: columns[name][index] for name in BYTES}
     if facts["activation_bytes"]:
         facts |= {flag: columns[flag][index] for flag in ("activation_reused", "activation_stored")}

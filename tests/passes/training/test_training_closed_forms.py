@@ -1,4 +1,4 @@
-"""What the literature says a layer stores and costs, proved equal to what the plan says (`docs/conventions.md`).
+"""The literature's closed forms of a layer's memory and work are proved equal to the plan's (`docs/conventions.md`).
 
 The forms are those of Korthikanti et al. 2022 (Table 2) and of Narayanan et al. 2021 (operations of an iteration), by hand, with the
 papers' letters: `s`, `b` tokens and sequences, `a` heads, two bytes an element, `F = 4H`, `H = a d`. What is derived is put to the same

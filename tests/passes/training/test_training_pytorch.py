@@ -1,4 +1,4 @@
-"""What PyTorch keeps and multiplies in a training step, against one block (`tests/data/README.md`, `docs/conventions.md`)."""
+"""A block keeps and multiplies what PyTorch does in a training step (`tests/data/README.md`, `docs/conventions.md`)."""
 
 from __future__ import annotations
 

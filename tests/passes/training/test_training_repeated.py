@@ -1,4 +1,4 @@
-"""What backward repeats: attention's softmax and no other, the core with its last product, and the mark of what nothing reads."""
+"""Backward repeats attention's softmax and no other, and the core with its last product; repeated values that nothing reads are marked."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def test_the_busiest_stage_sets_the_pace_and_the_others_are_the_bubble() -> None
 
 
 def test_no_level_holds_a_second() -> None:
-    """What an estimate says can't be written into a plan: the structure of a module refuses time at every level."""
+    """No estimate can be written into a plan: the structure of a module refuses time at every level."""
     from bpir.ir.attributes import StringAttr
     from bpir.verifiers.structure.module import verify
 

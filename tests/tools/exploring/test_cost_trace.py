@@ -16,7 +16,7 @@ SOME = [MEASURED[2], MEASURED[1], *CASES[:47:11]]
 
 
 def wrong(trace: Any) -> Iterable[str]:
-    """What Chrome's trace format does not allow (Google, "Trace Event Format", JSON object format), and tracks that overlap."""
+    """The violations of Chrome's trace format (Google, "Trace Event Format", JSON object format), and tracks that overlap."""
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         yield "no list of traceEvents"
         return

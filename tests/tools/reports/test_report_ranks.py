@@ -63,13 +63,13 @@ def same(found: Work, expected: Work, module: Operation) -> None:
 
 
 def replicas_of(options: str) -> int:
-    """How many replicas there are, which share the optimizer."""
+    """The number of replicas that share the optimizer."""
     found = re.search(r"data=(\d+)", options)
     return int(found[1]) if found else 1
 
 
 def alone_on(module: Operation, replicas: int) -> Work:
-    """What one rank of tensor parallelism computes, on all replicas."""
+    """The work of one rank of tensor parallelism, on all replicas."""
     everything = summed(task.in_all for task in collect(module).tasks if task.collective is None)
     return Work(**{name: replicas * value for name, value in vector(everything).items()})
 
@@ -203,7 +203,7 @@ def test_one_rank_and_a_model_have_nothing_to_state(level: str) -> None:
 
 
 def test_a_degree_of_which_sizes_are_made_says_nothing() -> None:
-    """Where `F = 4*t`, one rank would have another model."""
+    """If `F = 4*t`, one rank would have another model."""
     text = example_text("mlp").replace("where", "where F = 4*t,")
     assert collect(run(read(text), "distribute-training{tensor=t}")).ranks is None
 

@@ -1,4 +1,4 @@
-"""What `bp-report --format=json` prints is what `docs/report.schema.json` says, at every level and in every grouping."""
+"""The output of `bp-report --format=json` agrees with `docs/report.schema.json`, at every level and in every grouping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate refuses of a concrete plan: for every rule a text that breaks this one only."""
+"""The gate refuses a concrete plan by the rule that it breaks: for every rule a text that breaks this one only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate of `plan-inference` refuses of buffers, inputs, facts and sections (R9 to R19), and what it accepts."""
+"""The gate of `plan-inference` on buffers, inputs, facts and sections (R9 to R19): refusals by rule, and accepted texts."""
 
 from __future__ import annotations
 
@@ -353,7 +353,7 @@ def test_r17_the_sections_of_a_network() -> None:
     ],
 )
 def test_r17_and_r19_sections_that_differ(change: tuple[str, str], runs: str, rules: set[str]) -> None:
-    """What a careful forger writes: the buffers are there as often as the sections run."""
+    """The text of a careful forger: the buffers are there as often as the sections run."""
     source, text = network()
     text = replaced(text, change).replace("<persistent> times L + 1 align", f"<persistent> times {runs} align")
     found = verdict(text, source)

@@ -1,4 +1,4 @@
-"""What the gate of `distribute-inference` refuses of inputs, caches, blocks and networks (R9 to R17), and what it accepts."""
+"""The gate of `distribute-inference` on inputs, caches, blocks and networks (R9 to R17): refusals by rule, and accepted texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gates of planning and binding judge by themselves: they don't ask what the passes ask."""
+"""The gates of planning and binding judge by themselves: they import nothing that the passes ask."""
 
 from __future__ import annotations
 

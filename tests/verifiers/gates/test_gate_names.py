@@ -1,4 +1,4 @@
-"""What the tasks of an inference phase are called: after the layer that they come from, and the phase."""
+"""Tasks of an inference phase have the names of the layers that they come from, and of the phase."""
 
 from __future__ import annotations
 

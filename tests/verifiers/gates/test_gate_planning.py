@@ -1,4 +1,4 @@
-"""What the gate of `plan-inference` refuses, rule by rule, and what it accepts: derived texts, edited and read again."""
+"""The gate of `plan-inference`: derived texts, edited and read again, are refused by the rule they break, or accepted."""
 
 from __future__ import annotations
 

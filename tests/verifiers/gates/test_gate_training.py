@@ -1,4 +1,4 @@
-"""What the gates of `distribute-training` and `plan-training` refuse, rule by rule, and what they accept."""
+"""The gates of `distribute-training` and `plan-training` refuse a wrong text by the rule that it breaks, and accept other valid ones."""
 
 from __future__ import annotations
 

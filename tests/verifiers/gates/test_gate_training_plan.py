@@ -1,4 +1,4 @@
-"""What the gate of `plan-training` refuses, rule by rule, and what it accepts."""
+"""The gate of `plan-training` refuses a wrong plan by the rule that it breaks, and accepts other valid ones."""
 
 from __future__ import annotations
 
