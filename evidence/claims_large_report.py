@@ -10,8 +10,8 @@ from collections import Counter
 from itertools import islice
 from random import Random
 
-from claims_judge import CLAIMS, Fooled
-from claims_large import Claim, claims, judge
+from algebra.claim_judge import CLAIMS, Fooled
+from algebra.large_counterexamples import Claim, claims, judge
 from claims_report import percent
 from report_program import report
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from claims import pairs
-from claims_judge import CLAIMS, Fooled, Outcome, judge
-from claims_parts import Pair
+from algebra.claim_judge import CLAIMS, Fooled, Outcome, judge
+from algebra.claim_trees import Pair
+from algebra.random_claims import pairs
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from report_program import report
 

@@ -11,10 +11,10 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 import attrs
-from corruption import fingerprint, sampled
-from corruption_cases import Case, cases
-from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, Verdict, judge
-from corruption_levels import corruptions
+from corruptions.corruption import fingerprint, sampled
+from corruptions.judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, Verdict, judge
+from corruptions.levels import corruptions
+from corruptions.valid_modules import Case, cases
 
 from bpir.tools.pages import documentation
 

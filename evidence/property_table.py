@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 
 import attrs
-from corruption import Corruption, at
-from corruption_cases import EXPERTS, Case, cases
-from corruption_general import change_expression, symbols_of, with_expression
-from corruption_judge import EQUIVALENT, WRONG, Verdict, judge
+from corruptions.any_level import change_expression, symbols_of, with_expression
+from corruptions.corruption import Corruption, at
+from corruptions.judge import EQUIVALENT, WRONG, Verdict, judge
+from corruptions.valid_modules import EXPERTS, Case, cases
 from support import read, run
 
 from bpir import dialects

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from random import Random
 
-from relation_sets import RelationSet, draw, holds
+from algebra.relation_sets import RelationSet, draw, holds
 from report_program import report
 
 from bpir.ir.satisfiability import decide

@@ -15,7 +15,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_the_examples_of_a_page(page: Path) -> None:
-    command = [sys.executable, str(ROOT / "tests" / "docs_python.py"), str(page)]
+    command = [sys.executable, str(ROOT / "tests" / "api" / "docs_python.py"), str(page)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.splitlines()[-1]) == len(blocks(page))

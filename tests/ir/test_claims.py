@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import claims_judge
 import pytest
-from claims import larger, pairs, places, positives, rewrites, trees
-from claims_judge import Fooled, judge
-from claims_parts import NAMES, RULES, Pair, Tree, admissible, value, value_or_none
+from algebra import claim_judge
+from algebra.claim_judge import Fooled, judge
+from algebra.claim_trees import NAMES, RULES, Pair, Tree, admissible, value, value_or_none
+from algebra.random_claims import larger, pairs, places, positives, rewrites, trees
 from claims_report import run, summary
 from hypothesis import given, settings
 
@@ -73,8 +73,8 @@ def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch, verdict: obj
 
 
 def test_a_wrong_form_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = claims_judge.build
-    monkeypatch.setattr(claims_judge, "build", lambda tree: true(tree) + 1)
+    true = claim_judge.build
+    monkeypatch.setattr(claim_judge, "build", lambda tree: true(tree) + 1)
     with pytest.raises(Fooled, match=r"is 2 at .* and not 1"):
         judge(A_PAIR)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from random import Random
 
-import claims_large
 import pytest
-from claims_judge import Fooled
-from claims_large import DEPTH, SMALL, Claim, claims, judge, thresholds
+from algebra import large_counterexamples
+from algebra.claim_judge import Fooled
+from algebra.claim_trees import NAMES, value
+from algebra.large_counterexamples import DEPTH, SMALL, Claim, claims, false_kinds, judge, thresholds
 from claims_large_report import run, summary
-from claims_parts import NAMES, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,13 +29,13 @@ def test_no_false_claim_is_proved(seed: int) -> None:
 
 def test_the_claims_are_false_at_their_points_and_hold_at_small_ones() -> None:
     for claim in islice(claims(Random(1)), 60):
-        assert claim.kind in claims_large._false_kinds(claim.left, claim.right, claim.point)
+        assert claim.kind in false_kinds(claim.left, claim.right, claim.point)
         assert max(claim.point.values()) > 60
-        assert not any(claim.kind in claims_large._false_kinds(claim.left, claim.right, p) for p in SMALL[::37] if _admissible(claim, p))
+        assert not any(claim.kind in false_kinds(claim.left, claim.right, p) for p in SMALL[::37] if _admissible(claim, p))
 
 
 def _admissible(claim: Claim, point: dict[str, int]) -> bool:
-    return all(claims_large.RULES[i].says(*(point[name] for name in NAMES)) for i in claim.rules)
+    return all(large_counterexamples.RULES[i].says(*(point[name] for name in NAMES)) for i in claim.rules)
 
 
 def test_thresholds_change_where_they_say() -> None:
@@ -67,4 +67,4 @@ def test_the_report_counts() -> None:
     lines = summary(found).splitlines()
     assert lines[0].startswith("25 false claims (")
     assert [int(word) for word in lines[-1].split()[1:4]] == [0, *(sum(a is x for _, a in found) for x in (Answer.REFUTED, Answer.UNKNOWN))]
-    assert all(claims_large.depth(claim.left) <= DEPTH + 2 for claim, _ in found)
+    assert all(large_counterexamples.depth(claim.left) <= DEPTH + 2 for claim, _ in found)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from algebra.relation_sets import NAMES, holds, impossible_set, satisfiable_set
 from relation_report import judge, run
-from relation_sets import NAMES, holds, impossible_set, satisfiable_set
 
 from bpir.ir.expressions.expression import Expr, ceildiv, constant, floordiv, maximum, minimum, symbol
 from bpir.ir.relations.facts import Facts, Relation

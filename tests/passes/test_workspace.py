@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from corruptions.workspace_peak import Numbers, peak
 from random_blocks import INFERENCE, SIZES, random_block
 from raw import expr_of, text_of
 from support import read, run
-from workspace_peak import Numbers, peak
 
 from bpir.ir.operation import top_level
 

@@ -242,12 +242,10 @@ def test_the_equations_of_an_operation_are_proved(operations: Copy) -> None:
     for name in (
         "conftest.py",
         "fake_passes.py",
-        "equation_meanings.py",
-        "formula_proof.py",
+        *(path.name for path in (ROOT / "tests" / "project" / "equations").glob("*.py")),
         "raw.py",
         "support.py",
         "support_training.py",
-        "test_equations.py",
     ):
         file = next(path for folder in ("tests", "evidence") for path in (ROOT / folder).rglob(name))
         operations.write(name, file.read_text(encoding="utf-8").replace("Path(__file__).parent.parent", "Path()"))

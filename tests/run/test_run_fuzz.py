@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from corruption import sampled
-from corruption_levels import corruptions
+from corruptions.corruption import sampled
+from corruptions.levels import corruptions
 from support import example, read, run
 
 from bpir.ir.diagnostic import DiagnosticError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from run_networks_cases import MODEL
+from network_cases import MODEL
 from support import read, replaced, run
 
 from bpir.ir.diagnostic import DiagnosticError

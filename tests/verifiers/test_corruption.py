@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from corruption import sampled
-from corruption_cases import CACHE, NETWORK, PARALLEL, Case, cases
-from corruption_judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, judge
-from corruption_levels import corruptions
-from corruption_network import networks, sections
-from corruption_placement import caches, meshes, placements, sums
 from corruption_report import Outcome, alone, run_case
+from corruptions.corruption import sampled
+from corruptions.judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, judge
+from corruptions.levels import corruptions
+from corruptions.network import networks, sections
+from corruptions.placement import caches, meshes, placements, sums
+from corruptions.valid_modules import CACHE, NETWORK, PARALLEL, Case, cases
 
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import StringAttr

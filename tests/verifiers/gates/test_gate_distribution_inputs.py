@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from corruption_cases import MIXTURE
+from corruptions.valid_modules import MIXTURE
 from inference_gate import RULE, accepted, derived, model, refused, verdict
 from support import (
     dropped,

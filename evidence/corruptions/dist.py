@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corruption import Change, Corruption, Found, at, copy_of, declared_as, drop, name_of, place_of
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, declared_as, drop, name_of, place_of
 from raw import text_of
 
 from bpir.dialects.bp import TensorType

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from corruption import Change, Corruption, Found, at, copy_of, move, name_of, place_of, put
-from corruption_inputs import reduced
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, move, name_of, place_of, put
+from corruptions.derivation_inputs import reduced
 from raw import names_of, numbers_of, symbol_of, text_of
 
 from bpir.dialects.bp import ExprAttr

@@ -1,6 +1,6 @@
 """Random sets of relations of which it is known whether positive integers satisfy them.
 
-A set is drawn as trees (`claims.py` evaluates them with plain integers and fractions). Truth is known in three ways: numbers that
+A set is drawn as trees (`claim_trees.py` evaluates them with plain integers and fractions). Truth is known in three ways: numbers that
 satisfy it are found among 1 to 12; or none are, and bounds keep every symbol there; or the set contains relations that no numbers
 satisfy for a reason that is its own proof: parity, a cycle, bounds that leave nothing, a square between squares, ...
 """

@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from equation_meanings import MEANINGS, meanings
+from equation_meanings import meanings
+from equation_names import MEANINGS
 from formula_proof import Meaning, errors
 
 from bpir.dialects.model import elementwise, linear

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from corruption import Change
-from corruption_plan import consistent
+from corruptions.corruption import Change
+from corruptions.plan import consistent
 from raw import symbol_of
 from support import edited, gate, read, replaced, shown, statement
 from training_gate import (

@@ -10,7 +10,7 @@ from support import read, run
 
 from bpir.ir.operation import Operation
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 TEXTS = {
     "model": ("mlp.bpir",),
     "dist": ("mlp.bpir", "distribute-inference"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corruption import Change, Corruption, Found, Maker, at, copy_of, drop, movable, move, name_of, place_of, put
+from corruptions.corruption import Change, Corruption, Found, Maker, at, copy_of, drop, movable, move, name_of, place_of, put
 
 from bpir.dialects.bp import NO_WORK, TensorType, expressions_in, rewrite_attribute
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import attrs
-from claims_parts import (
+from algebra.claim_trees import (
     NAMES,
     Number,
     Pair,

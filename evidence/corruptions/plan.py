@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from corruption import Change, Corruption, Found, at, copy_of, move, name_of, place_of, put
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, move, name_of, place_of, put
 from raw import expr_of, live_of, names_of, symbol_of, text_of
 
 from bpir.dialects.bp import NO_WORK, ExprAttr

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
-from corruption_concrete import concrete
-from corruption_dist import distributed, operands
-from corruption_general import GENERAL
-from corruption_model import others
-from corruption_network import networks, sections
-from corruption_placement import caches, meshes, placements, sums
-from corruption_plan import planned
+from corruptions.any_level import GENERAL
+from corruptions.concrete import concrete
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
+from corruptions.dist import distributed, operands
+from corruptions.model import others
+from corruptions.network import networks, sections
+from corruptions.placement import caches, meshes, placements, sums
+from corruptions.plan import planned
 
 from bpir.dialects.bind import Binding
 from bpir.dialects.bp import ExprAttr, RelationAttr, relations_attribute

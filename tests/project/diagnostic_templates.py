@@ -18,7 +18,7 @@ from bpir.ir.diagnostic import Diagnostic
 from bpir.ir.expressions.expression import ExpressionError
 from bpir.parser.lexer import RawError
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
 _REFUSALS = ("refuse", "require", "claim", "same_type", "equal", "at_least", "Violation")
 _CALLS = frozenset(("fail", "error", *_REFUSALS, "RawError", "ExpressionError"))

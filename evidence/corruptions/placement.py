@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
-from corruption_general import symbols_of
+from corruptions.any_level import symbols_of
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
 from raw import symbol_of
 
 from bpir.dialects.bp import ExprAttr, TensorType

@@ -1,6 +1,6 @@
 """Random false claims that hold for all small numbers: `max(0, B - 10**9)*c = 0`. No search over small numbers refutes them.
 
-A claim is drawn as trees (`claims`), one of which is the other with one constant, node or name changed, at or under a threshold: a part
+A claim is drawn as trees, one of which is the other with one constant, node or name changed, at or under a threshold: a part
 that is zero, or the same, until a symbol exceeds a number from 10**3 to 10**12. It is kept where plain arithmetic finds no point among
 small numbers at which it is false, but one near the thresholds: so that the truth is known, and shared with no proof.
 """
@@ -13,9 +13,9 @@ from itertools import product
 from random import Random
 
 import attrs
-from claims import places, replaced
-from claims_judge import CLAIMS, Fooled
-from claims_parts import NAMES, RULES, Point, Tree, build, number, text, value_or_none
+from algebra.claim_judge import CLAIMS, Fooled
+from algebra.claim_trees import NAMES, RULES, Point, Tree, build, number, text, value_or_none
+from algebra.random_claims import places, replaced
 
 from bpir.ir.expressions.expression import Expr, ExpressionError
 from bpir.ir.relations.facts import Facts
@@ -148,13 +148,13 @@ def _drawn(random: Random) -> Iterator[Claim]:
     false_at: dict[str, Point] = {}
     for point in _large_points(random, left, right):
         if all(rule(*(point[n] for n in NAMES)) for rule in says):
-            for kind in _false_kinds(left, right, point):
+            for kind in false_kinds(left, right, point):
                 false_at.setdefault(kind, point)
     small = [p for p in SMALL if all(rule(*(p[n] for n in NAMES)) for rule in says)]
     for point in small:
         if not false_at:
             return
-        for kind in _false_kinds(left, right, point):
+        for kind in false_kinds(left, right, point):
             false_at.pop(kind, None)
     if small:
         yield from (Claim(kind, left, right, chosen, point) for kind, point in false_at.items())
@@ -174,7 +174,7 @@ def _nested(tree: Tree) -> bool:
     return 1 <= nodes(tree) <= DEPTH
 
 
-def _false_kinds(left: Tree, right: Tree, point: Point) -> list[str]:
+def false_kinds(left: Tree, right: Tree, point: Point) -> list[str]:
     """The claims about the trees that are false at the point; none where one has no value."""
     u, v = value_or_none(left, point), value_or_none(right, point)
     if u is None or v is None:
@@ -228,6 +228,6 @@ def _answer(claim: Claim, facts: Facts, left: Expr, right: Expr) -> Answer:
         admissible = all(RULES[i].says(*(point[n] for n in NAMES)) for i in claim.rules)
         u, v = value_or_none(claim.left, point), value_or_none(claim.right, point)
         undefined = u is None or v is None or (claim.kind == "divides" and not v)
-        if not admissible or not (undefined or claim.kind in _false_kinds(claim.left, claim.right, point)):
+        if not admissible or not (undefined or claim.kind in false_kinds(claim.left, claim.right, point)):
             raise Fooled(f"{verdict.text}, but it holds there: {claim}")
     return verdict.answer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corruption import Change, Corruption, Found, at, copy_of, declared_as, move, name_of, place_of, put
+from corruptions.corruption import Change, Corruption, Found, at, copy_of, declared_as, move, name_of, place_of, put
 from raw import devices_of, expr_of, fields_of, is_command, kind_of, names_of, number_of, reference_of, symbol_of, text_of
 
 from bpir.dialects.bp import ExprAttr

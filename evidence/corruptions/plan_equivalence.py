@@ -1,4 +1,4 @@
-"""When two plans say the same: tasks and buffers under a renaming of both; a part of the definition in `corruption_judge.py`."""
+"""When two plans say the same: tasks and buffers under a renaming of both; a part of the definition in `judge.py`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import itertools
 from collections import Counter
 from typing import Any
 
-from corruption_inputs import grid, inputs_of, properties, unordered
+from corruptions.derivation_inputs import grid, inputs_of, properties, unordered
+from corruptions.workspace_peak import Numbers, peak
 from raw import expr_of, live_of, names_of, number_of, symbol_of, text_of
-from workspace_peak import Numbers, peak
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist.parts import mesh_entries

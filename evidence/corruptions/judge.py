@@ -25,9 +25,9 @@ from functools import cache
 from typing import Any
 
 import attrs
-from corruption_inputs import inputs_of, properties, reduced, unordered
-from corruption_network import network_form
-from corruption_plans import Plan, ancestors
+from corruptions.derivation_inputs import inputs_of, properties, reduced, unordered
+from corruptions.network import network_form
+from corruptions.plan_equivalence import Plan, ancestors
 from raw import expr_of, is_command, names_of, number_of, reference_of, symbol_of, text_of
 from support import run
 

@@ -1,7 +1,7 @@
 """Structural corruptions of a module: every way to change one thing (or one thing and all that must change with it), in place of a fuzzer.
 
 A corruption is a function on a copy of the tree, named by what it does (`kind`) and where. They are made in the order of the text, without
-any randomness; `sampled` takes evenly spaced ones of each kind. What they are judged by is in `corruption_judge.py`.
+any randomness; `sampled` takes evenly spaced ones of each kind. What they are judged by is in `judge.py`.
 """
 
 from __future__ import annotations

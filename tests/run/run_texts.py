@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from corruption_cases import EXPERTS, MIXTURE
+from corruptions.valid_modules import EXPERTS, MIXTURE
 from support import example_text, read
 
 from bpir.ir.diagnostic import Diagnostic

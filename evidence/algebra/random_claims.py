@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-import relation_sets
-from claims_parts import (
+from algebra import relation_sets
+from algebra.claim_trees import (
     NAMES,
     RULES,
     VALUES,
@@ -27,15 +27,6 @@ from claims_parts import (
     positive_integer,
 )
 from hypothesis import strategies as st
-
-# --- what a tree is
-
-
-# --- relations
-
-
-# --- random trees
-
 
 symbols = st.sampled_from((A, B, C, T))
 numbers = st.one_of(st.integers(-4, 6), st.fractions(-3, 3, max_denominator=4), st.sampled_from((40, 1000, 2000))).map(number)

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import attrs
-import relation_sets
+from algebra import relation_sets
 
 from bpir.ir.expressions.expression import Expr, ceildiv, constant, floordiv, maximum, minimum, symbol
 from bpir.ir.relations.facts import Facts, Relation

@@ -1,4 +1,4 @@
-"""Random edits of a document in a running language server: `python tests/lsp_fuzz.py 10000`.
+"""Random edits of a document in a running language server: `python tests/lsp/lsp_fuzz.py 10000`.
 
 After each change something is asked about a random place, which makes the server read the text. It must answer every time.
 """
@@ -73,7 +73,7 @@ def ask(client: Client, draw: random.Random, line: int, character: int) -> None:
 
 
 def main(count: int) -> None:
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parent.parent.parent
     text = (root / "examples" / "transformer_block.bpir").read_text(encoding="utf-8")
     server = str(Path(sys.executable).parent / "bp-lsp")
     print(f"{count} edits, all answered; the server holds {fuzz(server, text, count, 1) // 1000} MB at the end")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corruption import Corruption, Found, at, declared_as, name_of
+from corruptions.corruption import Corruption, Found, at, declared_as, name_of
 
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.operation import Operation

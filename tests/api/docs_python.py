@@ -1,4 +1,4 @@
-"""Runs the examples in Python of a page of the documentation: `python tests/docs_python.py docs/api.md`.
+"""Runs the examples in Python of a page of the documentation: `python tests/api/docs_python.py docs/api.md`.
 
 What is in a `pycon` block is compared with what it prints (doctest); a `python` block must run. A page is run in a process of its own,
 because an example may add an operation or a family.
