@@ -108,6 +108,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training/contradictions.py": ("gate_choices", *_TRAINING),
         "verifiers/distribution/corresponding_blocks.py": ("diagnostic_coverage", "gate_distribution", *_TRAINING),
         "verifiers/training/block.py": _TRAINING,
+        "verifiers/training/gradients.py": _TRAINING,
+        "verifiers/model_operations.py": _TRAINING,
         "verifiers/training/meaning.py": _TRAINING,
         "verifiers/training/memory.py": _TRAINING,
         "verifiers/training/names.py": _TRAINING,

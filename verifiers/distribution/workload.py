@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.attention import KvAppend
+from bpir.dialects.model.attention import Attention, KvAppend
 from bpir.dialects.model.rules.operation import ModelOperation, layer_of
 from bpir.ir.attributes import Attribute
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
@@ -186,6 +186,12 @@ def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Ex
     return found
 
 
+def window_of(operation: Operation) -> Expr | None:
+    """The number of tokens that each token of an attention sees at most; None if the operation does not say."""
+    attention = Attention.of(operation)
+    return attention.window if attention is not None and attention.says(Attention.window) else None
+
+
 def pairs_counted(causal: str, query: Expr, context: Expr, window: Expr | None) -> Expr | None:
     """The scores of attention that count, of a sequence and head, where `query` of the `context` tokens are new; None if all do.
 
@@ -194,13 +200,13 @@ def pairs_counted(causal: str, query: Expr, context: Expr, window: Expr | None) 
     """
     if causal == "half":
         return ceildiv(query * context, 2)
-    if causal == "exact" and window is None:
+    if causal != "exact":
+        return None
+    if window is None:
         return query * context - query * (query - ONE) / 2
-    if causal == "exact" and window is not None:
-        before = context - query
-        growing = maximum(ZERO, minimum(query, window - before))  # tokens that see all before them
-        return growing * before + growing * (growing + ONE) / 2 + (query - growing) * window
-    return None
+    before = context - query
+    growing = maximum(ZERO, minimum(query, window - before))  # tokens that see all before them
+    return growing * before + growing * (growing + ONE) / 2 + (query - growing) * window
 
 
 def over_new_tokens(operation: Operation) -> bool:

@@ -10,6 +10,7 @@ from bpir.dialects.model.elementwise import Softmax
 from bpir.dialects.model.rules.conventions import Calculon, Standard
 from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.operation import Operation, Value
+from bpir.verifiers.model_operations import rule_of
 from bpir.verifiers.training.layout import Layout
 
 Use = tuple[Operation, int]
@@ -26,14 +27,9 @@ class Needs:
         self.choices = convention.choices
         self.calculon = isinstance(convention, Calculon)
         self.operations = [o for o in model.body if isinstance(o.declaration, ModelOperation)]
-        self._uses: dict[Value, set[Use]] = {}
+        self._uses = _uses_with_gradient(model)
         self._all_uses: dict[Value, frozenset[Use]] = {}
         self._reads: dict[Use, list[Value | Operation]] = {}
-        for operation in model.body:
-            rule = operation.declaration
-            with_gradient = rule.with_gradient(operation) if isinstance(rule, ModelOperation) else range(len(operation.operands))
-            for index in with_gradient:
-                self._uses.setdefault(operation.operands[index], set()).add((operation, index))
         self.products: set[Operation] = set()  # attention's last ones, whose result is kept though they are repeated
         self.recomputed: set[Operation] = set()
         self.attention, behind = self._attention()
@@ -69,11 +65,14 @@ class Needs:
 
     @staticmethod
     def _read(operation: Operation, weight: bool) -> list[Value | Operation]:
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
+        rule = rule_of(operation)
         reads = rule.weight_gradient_reads if weight else rule.gradient_reads
         operands: list[Value | Operation] = [*operation.operands]
         return list(dict.fromkeys(read.choose(operands, [*operation.results], operation) for read in reads))
+
+    def _of_gradients(self, operation: Operation) -> list[Kept]:
+        """What the gradients of an operation read, as it lies on the mesh where they do."""
+        return [self.read_as(operation, need) for weight in (False, True) for need in self.reads(operation, weight)]
 
     def read_as(self, operation: Operation, need: Value | Operation) -> Kept:
         """How the value lies on the mesh where the operation reads it."""
@@ -82,18 +81,22 @@ class Needs:
 
     def kept(self, operation: Operation) -> list[Kept]:
         """Everything that must stay for the operation: what its gradients read; repeated, what it reads and nobody repeats."""
-        needs = [self.read_as(operation, need) for weight in (False, True) for need in self.reads(operation, weight)]
+        needs = self._of_gradients(operation)
         if operation in self.recomputed and not self.calculon:
             needs += [k for k in (self.read_as(operation, v) for v in operation.operands) if not self.is_made_again(k)]
         return list(dict.fromkeys(needs))
 
     def shards(self, operation: Operation) -> list[Value]:
         """The operands of which the shard must stay, for the collective that gathers it again before the operation."""
-        entering = [v for v in dict.fromkeys(operation.operands) if self.layout.scattered and self.enters(operation, v)]
+        if not self.layout.scattered:
+            return []
+        entering = [v for v in dict.fromkeys(operation.operands) if self.enters(operation, v)]
         if self.choices.all_gather_redo:
             return entering
-        again = [] if self.calculon else [v for v in entering if v in self.gathered_again]
-        return [value for value in again if not self.is_made_again((value, False))]
+        return [] if self.calculon else list(filter(self._is_kept_as_shard, entering))
+
+    def _is_kept_as_shard(self, value: Value) -> bool:
+        return value in self.gathered_again and not self.is_made_again((value, False))
 
     # --- attention
 
@@ -103,11 +106,12 @@ class Needs:
         Of every softmax that a batched product feeds and that feeds one, with nothing but operations element by element between.
         """
         products = [o for o in self.operations if isinstance(o.declaration, BatchMatmul)]
-        fed, feeding = _walk(products, self._readers), _walk(products, self._producers)
-        softmaxes = [o for o in self.operations if isinstance(o.declaration, Softmax) and o in fed and o in feeding]
-        before, behind = _walk(softmaxes, self._producers), _walk(softmaxes, self._readers)
-        dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked") and o in feeding}
-        return {*softmaxes, *dropouts, *(o for o in products if o in before)}, {o for o in products if o in behind}
+        between = _walk(products, self._readers) & _walk(products, self._producers)
+        feeding = _walk(products, self._producers)
+        softmaxes = [o for o in self.operations if isinstance(o.declaration, Softmax) and o in between]
+        dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked")} & feeding
+        before, behind = (_walk(softmaxes, step).intersection(products) for step in (self._producers, self._readers))
+        return {*softmaxes, *dropouts, *before}, behind
 
     @staticmethod
     def _producers(operation: Operation) -> list[Operation]:
@@ -119,18 +123,16 @@ class Needs:
     # --- what is made again
 
     def _repeat(self, behind: set[Operation]) -> None:
-        entered = {v for v in self._uses if self.entering(v)}
-        gathers = entered if self.layout.scattered else set()
-        if self.choices.recompute in ("attention", "core_attention"):
-            self.recomputed = set(self.attention)
-        if self.choices.recompute == "core_attention":
-            self.products = behind
-            self.recomputed |= behind
+        recompute = self.choices.recompute
+        gathers = {v for v in self._uses if self.entering(v)} if self.layout.scattered else set()
+        self.products = behind if recompute == "core_attention" else set()
+        if recompute in ("attention", "core_attention"):
+            self.recomputed = self.attention | self.products
         if self.choices.all_gather_redo:
             self.gathered_again = set(gathers)
-        elif self.calculon and self.choices.recompute == "attention":
+        elif self.calculon and recompute == "attention":
             self.gathered_again = {v for v in gathers if len(self.entering(v)) > 1}
-        if self.choices.recompute == "full":
+        if recompute == "full":
             self._everything(gathers)
 
     def _everything(self, gathers: set[Value]) -> None:
@@ -140,25 +142,27 @@ class Needs:
             self.reduced_again = {v for o in self.operations for v in o.results if self.layout.leaves(v)}
             return
         for operation in self.operations:
-            for weight in (False, True):
-                for need in self.reads(operation, weight):
-                    self._make(*self.read_as(operation, need))
+            for kept in self._of_gradients(operation):
+                self._make(kept)
 
-    def _make(self, need: Value | Operation, gathered: bool) -> None:
+    def _make(self, kept: Kept) -> None:
         """Everything on which a value or a mask depends, back to the block's arguments."""
-        stack = [(need, gathered)]
+        stack = [kept]
         while stack:
             current, gathered = stack.pop()
+            if isinstance(current, Value):
+                self._collect_again(current, gathered)
             owner = current if isinstance(current, Operation) else current.owner
-            if gathered and isinstance(current, Value):
-                self.gathered_again.add(current)
-            if not isinstance(owner, Operation):
-                continue
-            if isinstance(current, Value) and self.layout.leaves(current):
-                self.reduced_again.add(current)
-            if owner not in self.recomputed:
+            if isinstance(owner, Operation) and owner not in self.recomputed:
                 self.recomputed.add(owner)
                 stack.extend(self.read_as(owner, operand) for operand in owner.operands)
+
+    def _collect_again(self, value: Value, gathered: bool) -> None:
+        """The collectives of a value are repeated: the one that gathers it, and the one that reduces it where a region ends."""
+        if gathered:
+            self.gathered_again.add(value)
+        if isinstance(value.owner, Operation) and self.layout.leaves(value):
+            self.reduced_again.add(value)
 
     def is_made_again(self, kept: Kept) -> bool:
         """Whether backward makes the value again: gathers it, where it lies whole inside a region, or computes it."""
@@ -171,16 +175,26 @@ class Needs:
     @cached_property
     def unread(self) -> set[Operation]:
         """The values that are repeated, and read by no gradient and by nothing else that is repeated."""
-        reads = [self.read_as(o, need) for o in self.operations for weight in (False, True) for need in self.reads(o, weight)]
+        reads = [kept for o in self.operations for kept in self._of_gradients(o)]
         reads += [self.read_as(o, value) for o in self.recomputed for value in o.operands]
-        again = [need for need, _ in filter(self.is_made_again, reads)]
-        again += self.gathered_again | self.reduced_again
+        again = {need for need, _ in filter(self.is_made_again, reads)} | self.gathered_again | self.reduced_again
         return self.recomputed.difference(need if isinstance(need, Operation) else need.owner for need in again)
 
     def repeated_collectives(self) -> list[Value]:
         """The values whose collective is under recommunication, in the order of the model."""
         ordered = [*self.model.regions[0].blocks[0].arguments, *(v for o in self.model.body for v in o.results)]
         return [v for v in ordered if v in self.gathered_again or v in self.reduced_again]
+
+
+def _uses_with_gradient(model: Operation) -> dict[Value, set[Use]]:
+    """The uses of each value through which a gradient comes back; the block's return is among them."""
+    found: dict[Value, set[Use]] = {}
+    for operation in model.body:
+        rule = operation.declaration
+        places = rule.with_gradient(operation) if isinstance(rule, ModelOperation) else range(len(operation.operands))
+        for index in places:
+            found.setdefault(operation.operands[index], set()).add((operation, index))
+    return found
 
 
 def _is(operation: Operation, trait: str) -> bool:

@@ -5,6 +5,8 @@ The placement names axes of the model, so the rule reads the block with the size
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.operation import ModelOperation, settings_of
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
@@ -14,11 +16,12 @@ from bpir.verifiers.distribution.expert_rows import ExpertRows
 from bpir.verifiers.distribution.partial_sums import PartialSums
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
 from bpir.verifiers.distribution.typing_rule import Placed, symbol_name, typing_of
+from bpir.verifiers.model_operations import maker_of, tensor_of, tensors_of
 
 
 def _names_of_dims(operation: Operation) -> set[str]:
     """The symbols that are dimensions of what an operation makes, or of its own, as the rows of a table, which no result has."""
-    dims = [dim for v in operation.results if isinstance(v.type, TensorType) for dim in v.type.dims]
+    dims = [dim for type in tensors_of(operation.results) for dim in type.dims]
     if isinstance(operation.declaration, ModelOperation):
         dims += operation.declaration.own_dims(settings_of(operation)).values()
     return {name for name in map(symbol_name, dims) if name}
@@ -78,23 +81,24 @@ class Layout:
         return found
 
     def _type(self, value: Value) -> TensorType:
-        type = value.type
-        assert isinstance(type, TensorType)
-        if not self._parallel and not self._rows.parallel:
-            return type
-        axes: list[tuple[str, ...]] = list(self._marks(value)) if self._parallel else [() for _ in type.dims]
-        if self._parallel and self.scattered and not any(axes) and not self.has_every_token(value):
-            axes[TOKEN_RANK - 1] = (TENSOR,)
+        type = tensor_of(value)
+        axes: list[tuple[str, ...]] = self._tensor_axes(value) if self._parallel else [() for _ in type.dims]
         if self._rows.parallel:
             axes[self._rows.made(value)] = (EXPERT,)
-        return TensorType(type.dims, tuple(axes), type.element, ())
+        return TensorType(type.dims, tuple(axes), type.element, ()) if self._parallel or self._rows.parallel else type
+
+    def _tensor_axes(self, value: Value) -> list[tuple[str, ...]]:
+        """The tensor-parallel axes that shard each dimension: the placed ones, else the tokens where the sequence is shared."""
+        axes = list(self._marks(value))
+        if self.scattered and not any(axes) and not self.has_every_token(value):
+            axes[TOKEN_RANK - 1] = (TENSOR,)
+        return axes
 
     @staticmethod
     def has_every_token(value: Value) -> bool:
         """Whether a value lies whole where the sequence is shared: numbers of rows, and what an operation gives for every token."""
-        type, rule = value.type, value.owner.declaration if isinstance(value.owner, Operation) else None
-        every = isinstance(rule, ModelOperation) and rule.every_token
-        return every or (isinstance(type, TensorType) and type.is_index)
+        type, maker = value.type, maker_of(value)
+        return (maker is not None and maker.every_token) or (isinstance(type, TensorType) and type.is_index)
 
     def enters_region(self, operation: Operation, index: int) -> bool:
         """Whether an operand enters a region that several ranks would share: it lacks the axis that they share in the operation."""
@@ -122,8 +126,6 @@ class Layout:
         """Whether a region ends with the value: a partial sum that is reduced."""
         return self.is_partial(value) and not self.passes(value)
 
-    def _marks(self, value: Value) -> tuple[tuple[str, ...], ...]:
-        type = self._named[value].type
-        assert isinstance(type, TensorType)
-        names = [symbol_name(dim) for dim in type.dims]
-        return tuple((self._placed.axes[name],) if name is not None and name in self._placed.axes else () for name in names)
+    def _marks(self, value: Value) -> Iterable[tuple[str, ...]]:
+        names = map(symbol_name, tensor_of(self._named[value]).dims)
+        return ((self._placed.axes[name],) if name is not None and name in self._placed.axes else () for name in names)

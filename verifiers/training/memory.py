@@ -30,26 +30,32 @@ class MemoryCheck:
     @TRAINING.rule("R14", "memory facts")
     def run(self) -> None:
         """Judge every `dist.memory`, then their sums."""
+        rows = self._rows()
+        layers, views = self.trace.layers, self.trace.views
+        for layer in dict.fromkeys((*layers, *views)):
+            where = layers.get(layer, self.trace.block.operation)
+            self.findings.require("R14", layer in rows, where, f"'{layer}' has no memory facts")
+        for layer, row in rows.items():
+            known = layer in layers or layer in views
+            if self.findings.require("R14", known, row, f"'{layer}' is no layer of the block") and layer in views:
+                self._row(row, views[layer])  # one without a view has no forward task, which is another rule's finding
+        self._sums(list(rows.values()))
+
+    def _rows(self) -> dict[str, Memory]:
+        """The memory facts by layer, each once."""
         rows: dict[str, Memory] = {}
         for row in self.trace.block.memory:
-            if rows.setdefault(row.layer, row) is not row:
-                first = note("the first are here", rows[row.layer].span)
-                self.findings.refuse("R14", row, f"'{row.layer}' has memory facts twice", first)
-        for layer in dict.fromkeys((*self.trace.layers, *self.trace.views)):
-            if layer not in rows:
-                where = self.trace.layers.get(layer, self.trace.block.operation)
-                self.findings.refuse("R14", where, f"'{layer}' has no memory facts")
-        for layer, row in rows.items():
-            view = self.trace.views.get(layer)
-            if layer in self.trace.layers and view is not None:
-                self._layer(row, view, self.charged[self.trace.layers[layer]])
-            elif view is not None:
-                self._border(row, layer, view)
-            elif layer in self.trace.layers:
-                continue  # it has no forward task, which is another rule's finding
-            else:
-                self.findings.refuse("R14", row, f"'{layer}' is no layer of the block")
-        self._sums(list(rows.values()))
+            first = rows.setdefault(row.layer, row)
+            where = note("the first are here", first.span)
+            self.findings.require("R14", first is row, row, f"'{row.layer}' has memory facts twice", where)
+        return rows
+
+    def _row(self, row: Memory, view: LayerView) -> None:
+        operation = self.trace.layers.get(row.layer)
+        if operation is not None:
+            self._layer(row, view, operation)
+        else:
+            self._border(row, view)
 
     # --- what is kept
 
@@ -73,15 +79,12 @@ class MemoryCheck:
             type = self.trace.expected(need.results[0])
             return TensorType(type.dims, type.axes, ONE, ()).local(self.trace.mesh).bytes
         type = self.trace.made(need) if self.trace.layout.passes(need) else self.trace.expected(need)
-        if whole:
-            return type.bytes
-        return type.local(self.trace.mesh).bytes
+        return type.bytes if whole else type.local(self.trace.mesh).bytes
 
     # --- one layer
 
-    def _layer(self, row: Memory, view: LayerView, charged: list[Kept]) -> None:
-        layer = row.layer
-        operation = self.trace.layers[layer]
+    def _layer(self, row: Memory, view: LayerView, operation: Operation) -> None:
+        charged = self.charged[operation]
         if isinstance(self.convention, Calculon):
             kept, dropped = self.convention.kept(view), self._calculon_dropped(operation, view)
         else:
@@ -90,43 +93,44 @@ class MemoryCheck:
         self._compare(row, view, kept, dropped)
 
     def _keeps(self, row: Memory, needs: list[Value | Operation]) -> None:
-        if any((need if isinstance(need, Operation) else need.owner) in self.trace.lost for need in needs):
-            return
-        found = []
-        for value in row.operands:
-            meaning = self.trace.meanings.get(value)
-            found.append(None if meaning is None or meaning.again else meaning.mask or meaning.value)
-        if found != needs:
-            self.findings.refuse("R14", row, f"the values charged to '{row.layer}' are not those that its gradients read first")
+        if self.trace.lost.isdisjoint(need if isinstance(need, Operation) else need.owner for need in needs):
+            found = [self._meant(value) for value in row.operands]
+            message = f"the values charged to '{row.layer}' are not those that its gradients read first"
+            self.findings.require("R14", found == needs, row, message)
+
+    def _meant(self, image: Value) -> Value | Operation | None:
+        """The value, or the mask, that an image means, if it is not made again."""
+        meaning = self.trace.meanings.get(image)
+        return None if meaning is None or meaning.again else meaning.mask or meaning.value
 
     def _dropped(self, operation: Operation, charged: list[Kept]) -> set[str]:
-        dropped = set()
-        if charged and all(map(self.needs.is_made_again, charged)):
-            dropped.add("activation")
+        dropped = {"activation"} if charged and all(map(self.needs.is_made_again, charged)) else set()
         summed = any(map(self.trace.layout.leaves, operation.results))  # then the result of the collective is kept
-        if not summed and any((value, False) in self.stored_elsewhere for value in operation.results):
-            dropped.add("output")
-        return dropped
+        elsewhere = any((value, False) in self.stored_elsewhere for value in operation.results)
+        return dropped | ({"output"} if elsewhere and not summed else set())
 
     def _mixed(self) -> set[Kept]:
         """The values that are made again and charged to a layer that stores something else and does not make them itself."""
-        found: set[Kept] = set()
-        for operation, charged in self.charged.items():
-            if not all(map(self.needs.is_made_again, charged)):
-                again = [kept for kept in charged if self.needs.is_made_again(kept)]
-                found.update(k for k in again if k[0] is not operation and k[0] not in operation.results)
-        return found
+        return {kept for operation, charged in self.charged.items() for kept in self._mixed_in(operation, charged)}
+
+    def _mixed_in(self, operation: Operation, charged: list[Kept]) -> list[Kept]:
+        again = list(filter(self.needs.is_made_again, charged))
+        own = (operation, *operation.results)
+        return [kept for kept in again if kept[0] not in own] if len(again) < len(charged) else []
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
         choices = self.convention.choices
         inside = [self.trace.layout.enters_region(operation, index) for index in range(len(operation.operands))]
-        if any(self._from_fork(v, enters) for v, enters in zip(operation.operands, inside, strict=True)):
+        if any(map(self._from_fork, operation.operands, inside)):
             return {"activation", "reused"}
         if any(inside) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
-        if choices.recompute in ("attention", "full") and operation in self.needs.attention:
-            return {"activation"} if view.kind == "dropout" else {"output"}
-        return set()
+        again = choices.recompute in ("attention", "full") and operation in self.needs.attention
+        return self._of_repeated_attention(view) if again else set()
+
+    @staticmethod
+    def _of_repeated_attention(view: LayerView) -> set[str]:
+        return {"activation"} if view.kind == "dropout" else {"output"}
 
     def _from_fork(self, value: Value, inside: bool) -> bool:
         """Whether a reader inside or outside a region has the value from a fork, which counts it: directly, not through a collective."""
@@ -134,27 +138,32 @@ class MemoryCheck:
         forked = len(self.needs.uses(value)) - entering + bool(entering) > 1
         return (inside and entering > 1) or (forked and not (inside and self.trace.layout.collectives))
 
-    def _border(self, row: Memory, layer: str, view: LayerView) -> None:
+    def _border(self, row: Memory, view: LayerView) -> None:
         """A fork or a collective: it keeps nothing of its own, but the shard that is gathered again is charged to it."""
-        kept: Expr = ZERO
-        needs: list[Value | Operation] = []
-        dropped: set[str] = set()
-        choices = self.convention.choices
-        value = self.trace.borders.get(layer)
-        if view.kind == "input_collective" and value in self.gathered and value is not None:
-            kept, needs = self._bytes((value, False)), [value]
-            dropped = {"activation"} if self.needs.is_made_again((value, False)) else set()
-        if view.kind == "output_collective" and value is not None and (value, False) in self.stored_elsewhere:
-            dropped = {"output"}
+        value = self.trace.borders.get(row.layer)
+        gathered = value if view.kind == "input_collective" and value in self.gathered else None
         if isinstance(self.convention, Calculon):
-            kept, dropped = self.convention.kept(view), set()
-            again = choices.all_gather_redo or choices.recompute in ("attention", "full")
-            if view.kind == "output_collective" or (layer in self.trace.entries and again):
-                dropped = {"activation"}
-            if self._entry_from_fork(layer, view):
-                dropped = {"activation", "reused"}
-        self._keeps(row, needs)
+            kept, dropped = self.convention.kept(view), self._calculon_dropped_at_border(row.layer, view)
+        else:
+            kept = self._bytes((gathered, False)) if gathered is not None else ZERO
+            dropped = self._dropped_at_border(view, value, gathered)
+        self._keeps(row, [gathered] if gathered is not None else [])
         self._compare(row, view, kept, dropped)
+
+    def _dropped_at_border(self, view: LayerView, value: Value | None, gathered: Value | None) -> set[str]:
+        """What a fork or a collective drops: a shard that is made again, or a result that another layer stores."""
+        if view.kind == "output_collective" and value is not None and (value, False) in self.stored_elsewhere:
+            return {"output"}
+        return {"activation"} if gathered is not None and self.needs.is_made_again((gathered, False)) else set()
+
+    def _calculon_dropped_at_border(self, layer: str, view: LayerView) -> set[str]:
+        """The same under Calculon's convention."""
+        choices = self.convention.choices
+        if self._entry_from_fork(layer, view):
+            return {"activation", "reused"}
+        again = choices.all_gather_redo or choices.recompute in ("attention", "full")
+        entry = layer in self.trace.entries and again
+        return {"activation"} if view.kind == "output_collective" or entry else set()
 
     def _entry_from_fork(self, layer: str, view: LayerView) -> bool:
         """Whether what is at the entry of a region has its value from a fork: the collective, or the fork where there is none."""
@@ -168,41 +177,44 @@ class MemoryCheck:
         return scattered and view.kind == "output_collective" and (layer, "activation_gradient") not in self.trace.tasks
 
     def _compare(self, row: Memory, view: LayerView, kept: Expr, dropped: set[str]) -> None:
-        layer = row.layer
+        self.findings.components("R14", row, "memory", f"of '{row.layer}'", row.facts, self._facts(row.layer, view, kept))
+        wanted = note(f"expected {', '.join(sorted(dropped)) or 'nothing'}")
+        self.findings.require("R14", set(row.dropped) == dropped, row, f"what '{row.layer}' drops is wrong", wanted)
+
+    def _facts(self, layer: str, view: LayerView, kept: Expr) -> LayerMemory:
+        """The memory facts of a layer that keeps so many bytes."""
         convention = self.convention
-        weighted = view.owned is not ZERO
-        expected = LayerMemory(
-            convention.weight_bytes(view) if weighted else ZERO,
+        of_gradient = ZERO if self._is_copy(layer, view) else convention.activation_gradient_bytes(view)
+        if view.owned is ZERO:
+            return LayerMemory(ZERO, kept, convention.output_bytes(view), ZERO, ZERO, of_gradient, ZERO)
+        return LayerMemory(
+            convention.weight_bytes(view),
             kept,
             convention.output_bytes(view),
-            convention.weight_gradient_bytes(view) if weighted else ZERO,
-            convention.weight_gradient_unsharded_bytes(view) if weighted else ZERO,
-            ZERO if self._is_copy(layer, view) else convention.activation_gradient_bytes(view),
-            convention.optimizer_bytes(view) if weighted else ZERO,
+            convention.weight_gradient_bytes(view),
+            convention.weight_gradient_unsharded_bytes(view),
+            of_gradient,
+            convention.optimizer_bytes(view),
         )
-        self.findings.components("R14", row, "memory", f"of '{layer}'", row.facts, expected)
-        if set(row.dropped) != dropped:
-            wanted = ", ".join(sorted(dropped)) or "nothing"
-            self.findings.refuse("R14", row, f"what '{layer}' drops is wrong", note(f"expected {wanted}"))
 
     # --- the block
 
     def _sums(self, rows: list[Memory]) -> None:
         found = self.trace.block.activations
-        if len(found) != 1:
-            self.findings.refuse("R14", self.trace.block, "the block needs one dist.activations")
+        if not self.findings.require("R14", len(found) == 1, self.trace.block, "the block needs one dist.activations"):
             return
         name = symbol_of(self.trace.model)
-        if found[0].layer != name:
-            self.findings.refuse("R14", found[0], f"the activations are those of '{name}'")
-        working, stored = [], []
-        for row in rows:
-            working += [row.facts.activation] if "reused" not in row.dropped else []
-            stored += [row.facts.activation] if "activation" not in row.dropped else []
-            stored += [-row.facts.output] if "output" in row.dropped else []
-        full = self.convention.choices.recompute == "full"
-        expected = Activations(total(working), ZERO if full else total(stored), self._checkpoint() if full else ZERO)
-        self.findings.components("R14", found[0], "activations", "of the block", found[0].facts, expected)
+        self.findings.require("R14", found[0].layer == name, found[0], f"the activations are those of '{name}'")
+        self.findings.components("R14", found[0], "activations", "of the block", found[0].facts, self._activations(rows))
+
+    def _activations(self, rows: list[Memory]) -> Activations:
+        """The activations of a block whose layers have these facts."""
+        working = total(row.facts.activation for row in rows if "reused" not in row.dropped)
+        if self.convention.choices.recompute == "full":
+            return Activations(working, ZERO, self._checkpoint())
+        stored = [row.facts.activation for row in rows if "activation" not in row.dropped]
+        elsewhere = [-row.facts.output for row in rows if "output" in row.dropped]
+        return Activations(working, total((*stored, *elsewhere)), ZERO)
 
     def _checkpoint(self) -> Expr:
         """The inputs of the block that `full` keeps: those that backward reads."""

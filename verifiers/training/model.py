@@ -5,17 +5,18 @@ The gate reads the model by itself: it shares with the derivation the declaratio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from bpir.dialects.bp import ExprAttr, TensorType
-from bpir.dialects.model.attention import Attention, KvAppend
-from bpir.dialects.model.rules.composite import Composite
+from bpir.dialects.bp import ExprAttr
+from bpir.dialects.model.attention import KvAppend
+from bpir.dialects.model.rules.composite import Composite, Step
 from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, Type, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Block, Operation, Region, Value
-from bpir.verifiers.distribution.workload import over_new_tokens, pairs_counted
+from bpir.verifiers.distribution.workload import over_new_tokens, pairs_counted, window_of
+from bpir.verifiers.model_operations import rule_of, tensor_of, tensors_of
 
 
 def training_model(block: Operation, sizes: Mapping[str, Expr], causal: str) -> Operation:
@@ -37,19 +38,15 @@ class _Reading:
         self.sizes = sizes
         self.images: dict[Value, Value] = {}
         self.operations: list[Operation] = []
-        replaced = [o for o in block.body if _replaced(o)]
-        self.layers = {layer_of(o) for o in block.body} - {layer_of(o) for o in replaced}
+        replaced = {layer_of(o) for o in block.body if _replaced(o)}
+        self.layers = {layer_of(o) for o in block.body} - replaced
 
     def whole(self) -> Operation:
-        arguments = []
-        for argument in self.block.regions[0].blocks[0].arguments:
-            assert isinstance(argument.type, TensorType)
-            self.images[argument] = Value(argument.type.rewritten(self._sized), name=argument.name)
-            arguments.append(self.images[argument])
+        arguments = [Value(tensor_of(argument).rewritten(self._sized), name=argument.name) for argument in self.block.arguments]
+        self.images.update(zip(self.block.arguments, arguments, strict=True))
         for operation in self.block.body:
             operands = [self.images[v] for v in operation.operands]
-            for result, image in zip(operation.results, self._results(operation, operands), strict=True):
-                self.images[result] = image
+            self.images.update(zip(operation.results, self._results(operation, operands), strict=True))
         region = Region([Block(arguments, self.operations)])
         head = self.block
         return Operation(head.name, properties=dict(head.properties), regions=[region], span=head.span, declaration=head.declaration)
@@ -58,13 +55,19 @@ class _Reading:
         return expr.substitute(self.sizes)
 
     def _results(self, operation: Operation, operands: list[Value]) -> list[Value]:
+        """The images of the results of an operation on these operands."""
         rule = operation.declaration
-        if isinstance(rule, KvAppend) or (isinstance(rule, ModelOperation) and rule.keeps_last_token):
-            return operands
-        if isinstance(rule, ModelOperation) and rule.composite is not None:
-            return [self._steps(operation, rule.composite, operands)]
-        if isinstance(rule, ModelOperation) and rule.per_result and len(operation.results) > 1:
-            return [self._product(operation, rule.per_result, index, operands) for index in range(len(operation.results))]
+        if isinstance(rule, ModelOperation):
+            if isinstance(rule, KvAppend) or rule.keeps_last_token:
+                return operands
+            if rule.composite is not None:
+                return [self._steps(operation, rule.composite, operands)]
+            if rule.per_result and len(operation.results) > 1:
+                return [self._product(operation, rule.per_result, index, operands) for index in range(len(operation.results))]
+        return self._same(operation, operands)
+
+    def _same(self, operation: Operation, operands: list[Value]) -> list[Value]:
+        """The results of the operation itself, called as in the model."""
         results = self._add(operation, operation.name, layer_of(operation), operands, operation.properties)
         for result, of in zip(results, operation.results, strict=True):
             result.name = of.name
@@ -89,35 +92,35 @@ class _Reading:
             reads = [named[name] for name in step.reads]
             if step.only_with and step.only_with not in operation.properties:
                 named[step.part] = reads[0]
-                continue
-            layer = self._free(f"{group_of(layer_of(operation))}.{step.part}", operation)
-            flags: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
-            flags |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
-            if step.features:
-                dims = self._dims(operation)
-                flags["features"] = ArrayAttr((ArrayAttr(tuple(ExprAttr(dims[factor]) for factor in step.features)),))
-            if step.scores and pairs is not None:
-                flags["pairs"] = ExprAttr(pairs)
-            (named[step.part],) = self._add(operation, f"model.{step.kind}", layer, reads, flags)
+            else:
+                layer = self._free(f"{group_of(layer_of(operation))}.{step.part}", operation)
+                (named[step.part],) = self._add(operation, f"model.{step.kind}", layer, reads, self._settings(operation, step, pairs))
         return named[composite.steps[-1].part]
+
+    def _settings(self, operation: Operation, step: Step, pairs: Expr | None) -> dict[str, Attribute]:
+        """The properties of a step of a composite operation, of which so many pairs of tokens count."""
+        found: dict[str, Attribute] = {flag: UnitAttr() for flag in step.flags}
+        found |= {name: operation.properties[name] for name in step.keeps if name in operation.properties}
+        if step.features:
+            dims = self._dims(operation)
+            found["features"] = ArrayAttr((ArrayAttr(tuple(ExprAttr(dims[factor]) for factor in step.features)),))
+        if step.scores and pairs is not None:
+            found["pairs"] = ExprAttr(pairs)
+        return found
 
     def _dims(self, operation: Operation) -> dict[str, Expr]:
         """The size of each factor of what an operation reads and gives."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        factors = rule.factors(operation)
-        pairs = [*zip(factors.operands, operation.operands, strict=True), *zip(factors.results, operation.results, strict=True)]
-        types = [(tensor, value.type) for tensor, value in pairs if isinstance(value.type, TensorType)]
+        factors = rule_of(operation).factors(operation)
+        tensors, values = (*factors.operands, *factors.results), (*operation.operands, *operation.results)
+        types = zip(tensors, map(tensor_of, values), strict=True)
         return {factor: self._sized(dim) for tensor, type in types for factor, dim in zip(tensor, type.dims, strict=True)}
 
     def _pairs(self, operation: Operation, query: Value) -> Expr | None:
         """The pairs of tokens of an attention that count, of a sequence and head; None if all do."""
         if self.causal == "dense" or not over_new_tokens(operation):
             return None
-        assert isinstance(query.type, TensorType)
-        tokens, attention = query.type.dims[1], Attention.of(operation)
-        limited = attention is not None and attention.says(Attention.window)
-        return pairs_counted(self.causal, tokens, tokens, self._sized(attention.window) if attention is not None and limited else None)
+        tokens, window = tensor_of(query).dims[1], window_of(operation)
+        return pairs_counted(self.causal, tokens, tokens, self._sized(window) if window is not None else None)
 
     def _free(self, layer: str, operation: Operation) -> str:
         """The name of a part; after the operation itself where another layer has the name."""
@@ -128,18 +131,24 @@ class _Reading:
         return layer
 
     def _add(self, source: Operation, name: str, layer: str, operands: list[Value], properties: Mapping[str, Attribute]) -> list[Value]:
+        """The results of an operation, which is added; it comes from one of the model."""
         rule = DECLARATIONS[name]
         own = {k: self._attribute(v) for k, v in properties.items() if k != "context"}
         operation = Operation(name, operands, properties=own, span=source.span, declaration=rule)
         if layer:
             own["layer"] = StringAttr(layer)
             operation.attributes["source"] = StringAttr(layer_of(source))
-        types = rule.infer(operation)
-        if types is None or (rule is source.declaration and len(source.results) == 1):  # as the model says
-            types = [v.type.rewritten(self._sized) for v in source.results if isinstance(v.type, TensorType)]
-        operation.results = [Value(type, operation, index) for index, type in enumerate(types)]
+        operation.results = [Value(type, operation, index) for index, type in enumerate(self._types(source, operation))]
         self.operations.append(operation)
         return operation.results
+
+    def _types(self, source: Operation, operation: Operation) -> Sequence[Type]:
+        """The types of the results of an operation: as the model says where it is the source itself, else as they are inferred."""
+        rule = operation.declaration
+        types = rule.infer(operation) if rule is not None else None
+        if types is None or (rule is source.declaration and len(source.results) == 1):
+            return [type.rewritten(self._sized) for type in tensors_of(source.results)]
+        return types
 
     def _attribute(self, attribute: Attribute) -> Attribute:
         if isinstance(attribute, ExprAttr):
@@ -166,13 +175,22 @@ def _read_as(value: Value, block: Operation) -> str:
     for reader in block.body:
         rule = reader.declaration
         places = [index for index, operand in enumerate(reader.operands) if operand in same]
-        if not places or not isinstance(rule, ModelOperation):
-            continue
-        if rule.composite is not None:
-            return rule.composite.operands[places[0]]
-        if isinstance(rule, KvAppend):
-            return ("key", "value")[places[0]]
-        lanes = map(rule.factors(reader).lane_of_operand, places)
-        made = [reader.results[lane.results[0]] for lane in lanes if len(lane.operands) == len(lane.results) == 1]
-        same += [result for result in made if result.type is value.type]
+        if places and isinstance(rule, ModelOperation):
+            name = _name_of_operand(rule, places[0])
+            if name:
+                return name
+            same += [result for result in _made_alone(reader, rule, places) if result.type is value.type]
     return ""
+
+
+def _name_of_operand(rule: ModelOperation, place: int) -> str:
+    """The name that a composite operation, or an append to the cache, has for an operand; empty for other operations."""
+    if rule.composite is not None:
+        return rule.composite.operands[place]
+    return ("key", "value")[place] if isinstance(rule, KvAppend) else ""
+
+
+def _made_alone(reader: Operation, rule: ModelOperation, places: Iterable[int]) -> list[Value]:
+    """The results that are made of one operand alone, of those at the places."""
+    lanes = map(rule.factors(reader).lane_of_operand, places)
+    return [reader.results[lane.results[0]] for lane in lanes if len(lane.operands) == len(lane.results) == 1]

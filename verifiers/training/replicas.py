@@ -9,10 +9,10 @@ from bpir.dialects.bp import TensorType, product
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.rules.conventions import LayerView
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, origin_of, tied_to
+from bpir.dialects.model.rules.operation import layer_of, origin_of, tied_to
 from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, WEIGHTS
 from bpir.ir.diagnostic import note
-from bpir.ir.expressions.expression import ONE, ceildiv
+from bpir.ir.expressions.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations.facts import Relation
 from bpir.verifiers.rulebooks import TRAINING
@@ -52,15 +52,18 @@ class Replicas:
             return view
         self.trace.views[layer_of(operation)] = view
         over = self.over(operation)
-        copies = product(self.trace.mesh[axis] for axis in over)
-        exact = self.trace.convention.name != "standard"  # Calculon's shares may be fractions
-        shares = []
-        for type in rule.weight_types(view.local) if over else ():
-            shares.append(type.elements / copies if exact else ceildiv(type.elements, copies))
-            if not exact and self.stage >= OPTIMIZER_STATES:
-                self.assumable.add(Relation("divides", copies, type.elements))
         del self.trace.views[layer_of(operation)]
-        return LayerView(view.kind, rule, view.local, view.uses, view.gradients, copies if over else ONE, tuple(shares))
+        copies = product(self.trace.mesh[axis] for axis in over) if over else ONE
+        parts = tuple(self._share(type.elements, copies) for type in rule.weight_types(view.local)) if over else ()
+        return LayerView(view.kind, rule, view.local, view.uses, view.gradients, copies, parts)
+
+    def _share(self, elements: Expr, copies: Expr) -> Expr:
+        """The elements of a weight that one of so many ranks has; that they share them evenly may be assumed from ZeRO 1 on."""
+        if self.trace.convention.name != "standard":  # Calculon's shares may be fractions
+            return elements / copies
+        if self.stage >= OPTIMIZER_STATES:
+            self.assumable.add(Relation("divides", copies, elements))
+        return ceildiv(elements, copies)
 
     def kept(self, operation: Operation) -> list[TensorType]:
         """The types of the gradients that the optimizer reads: summed, and a share of their elements from ZeRO 1 on."""
@@ -85,44 +88,60 @@ class Replicas:
     @TRAINING.rule("R21", "gradients of weights are summed, and weights gathered, over the replicas that hold them, as the ZeRO stage says")
     def collective(self, task: collective_tasks.Collective, phase: str) -> None:
         """Judge a collective over replicas: what it reads says whose gradients or weights it is about."""
-        meaning = self.trace.meanings.get(task.operands[0], Meaning()) if task.operands else Meaning()
-        read = meaning.updated or meaning.weight
-        if phase != "gradient_reduction" or read is None:
+        operation = self._read_weights(task)
+        if phase != "gradient_reduction" or operation is None:
             what = "is between replicas, and reads neither gradients of weights nor updated weights"
             self.findings.refuse("R21", task, f"'{task.label}' {what}")
             return
-        operation, reduces = read[0], task.reduces
-        layer, what = layer_of(operation), "gradients" if reduces else "weights"
-        if reduces:  # what it is meant to give: its readers are judged by themselves
+        what = "gradients" if task.reduces else "weights"
+        if task.reduces:  # what it is meant to give: its readers are judged by themselves
             self.trace.meanings.update((value, Meaning(weight=(operation, place))) for place, value in enumerate(task.results))
         first = self.done.setdefault((operation, what), task)
-        if first is not task:
-            self.findings.refuse("R21", task, f"the {what} of '{layer}' have a second collective", note("the first", first.span))
-            return
-        if not is_exchange_of(task.layer, operation, what) or task.source != origin_of(operation):
-            self.findings.refuse("R1", task, f"'{task.label}' is of the {what} of '{layer}', and says another name or source")
-        self._judge(task, operation, what)
+        message = f"the {what} of '{layer_of(operation)}' have a second collective"
+        if self.findings.require("R21", first is task, task, message, note("the first", first.span)):
+            self._judge(task, operation, what)
+
+    def _read_weights(self, task: collective_tasks.Collective) -> Operation | None:
+        """The operation whose updated weights, or gradients of weights, a collective reads first."""
+        meaning = self.trace.meanings.get(task.operands[0], Meaning()) if task.operands else Meaning()
+        read = meaning.updated or meaning.weight
+        return read[0] if read is not None else None
 
     def _judge(self, task: collective_tasks.Collective, operation: Operation, what: str) -> None:
         """Whether it is the collective that the stage asks for, between the ranks that hold the weights."""
-        layer, over = layer_of(operation), self.over(operation)
-        kind: type[collective_tasks.Collective] = collective_tasks.AllGather
-        if what == "gradients":
-            kind = collective_tasks.ReduceScatter if self.stage >= OPTIMIZER_STATES else collective_tasks.AllReduce
-        sums = not isinstance(task, collective_tasks.AllReduce | collective_tasks.ReduceScatter) or task.reduction == "sum"
-        if not isinstance(task, kind) or not sums:
-            wanted = f"under ZeRO {self.stage} the {what} of '{layer}' need a {kind.name}{' of the sum' if kind.reduces else ''}"
-            self.findings.refuse("R21", task, f"{wanted}, found {task.name}")
-        elif task.axes != (over,) or task.elements != (kind is not collective_tasks.AllReduce):
-            how = " by their elements" if kind is not collective_tasks.AllReduce else ""
-            wanted = f"those that hold the {what} of '{layer}' exchange them{how} over {', '.join(over) or 'no axis'}"
-            self.findings.refuse("R21", task, f"{wanted}, found {', '.join(task.mesh_axes)}{' by elements' if task.elements else ''}")
-        elif tied_to(operation):
+        layer = layer_of(operation)
+        named = is_exchange_of(task.layer, operation, what) and task.source == origin_of(operation)
+        self.findings.require("R1", named, task, f"'{task.label}' is of the {what} of '{layer}', and says another name or source")
+        if not self._is_of_kind(task, layer, what) or not self._is_among(task, operation, what):
+            return
+        if tied_to(operation):
             self.findings.refuse("R21", task, f"the weights of '{layer}' are another layer's, which has their collectives")
         elif what == "gradients":
             self._reduction(task, operation)
         else:
             self._gather(task, operation)
+
+    def _kind(self, what: str) -> type[collective_tasks.Collective]:
+        """The collective that the stage asks for."""
+        if what == "weights":
+            return collective_tasks.AllGather
+        return collective_tasks.ReduceScatter if self.stage >= OPTIMIZER_STATES else collective_tasks.AllReduce
+
+    def _is_of_kind(self, task: collective_tasks.Collective, layer: str, what: str) -> bool:
+        """Whether a collective is of the kind that the stage asks for, and sums what it reduces."""
+        kind = self._kind(what)
+        sums = not isinstance(task, collective_tasks.AllReduce | collective_tasks.ReduceScatter) or task.reduction == "sum"
+        wanted = f"under ZeRO {self.stage} the {what} of '{layer}' need a {kind.name}{' of the sum' if kind.reduces else ''}"
+        return self.findings.require("R21", isinstance(task, kind) and sums, task, f"{wanted}, found {task.name}")
+
+    def _is_among(self, task: collective_tasks.Collective, operation: Operation, what: str) -> bool:
+        """Whether a collective is among the ranks that hold the weights, and shares out their elements if it does not give all."""
+        over, elements = self.over(operation), self._kind(what) is not collective_tasks.AllReduce
+        how = " by their elements" if elements else ""
+        wanted = f"those that hold the {what} of '{layer_of(operation)}' exchange them{how} over {', '.join(over) or 'no axis'}"
+        found = f"{', '.join(task.mesh_axes)}{' by elements' if task.elements else ''}"
+        same = task.axes == (over,) and task.elements == elements
+        return self.findings.require("R21", same, task, f"{wanted}, found {found}")
 
     def _reduction(self, task: collective_tasks.Collective, operation: Operation) -> None:
         gradients = self.weights.gradients(operation)
@@ -134,9 +153,9 @@ class Replicas:
     def _gather(self, task: collective_tasks.Collective, operation: Operation) -> None:
         types = self.weights.types(operation)
         found = [self.trace.meanings.get(value, Meaning()).updated for value in task.operands]
-        if found != [(operation, place) for place in range(len(types))]:
-            self.findings.refuse("R21", task, f"'{task.label}' does not gather the updated weights of '{layer_of(operation)}'")
-        elif self.trace.results(task, types):
+        all_read = found == [(operation, place) for place in range(len(types))]
+        message = f"'{task.label}' does not gather the updated weights of '{layer_of(operation)}'"
+        if self.findings.require("R21", all_read, task, message) and self.trace.results(task, types):
             self.trace.work(task, self.trace.convention.weight_gather(self.trace.views[layer_of(operation)]))
 
     def _types(self, task: dist.Task, values: Sequence[Value], types: Sequence[TensorType]) -> None:
@@ -146,12 +165,15 @@ class Replicas:
     def missing(self, operation: Operation) -> None:
         """Refuse that a layer's gradients are not summed over replicas, or its updated weights not gathered."""
         layer = layer_of(operation)
-        rule = operation.declaration
-        if not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer) or tied_to(operation):
-            return
-        if self.weights.forward(operation) is None or not self.over(operation):
+        if not self._has_own_weights(operation) or not self.over(operation):
             return
         where = ", ".join(self.over(operation))
         for what, wanted, done in (("gradients", True, "summed"), ("weights", self._gathers(operation), "gathered")):
-            if wanted and (operation, what) not in self.done:
-                self.findings.refuse("R21", self.trace.block, f"the {what} of '{layer}' are not {done} over {where}")
+            there = not wanted or (operation, what) in self.done
+            self.findings.require("R21", there, self.trace.block, f"the {what} of '{layer}' are not {done} over {where}")
+
+    def _has_own_weights(self, operation: Operation) -> bool:
+        """Whether an operation has weights that are no other layer's, and a forward task of its form."""
+        if not self.trace.has_weights(layer_of(operation)) or tied_to(operation):
+            return False
+        return self.weights.forward(operation) is not None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.model.rules.conventions import LayerView
 from bpir.dialects.model.rules.operation import ModelOperation, layer_of, part_of, tied_to
 from bpir.ir.attributes import FloatType
 from bpir.ir.expressions.expression import ZERO
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.placed_axes import TENSOR
+from bpir.verifiers.model_operations import rule_of, tensor_of, tensors_of
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training.meaning import Meaning
 from bpir.verifiers.training.replicas import Replicas
@@ -46,41 +48,45 @@ class Weights:
 
     def gradient(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `weight_gradient`."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        view = self.trace.views.get(layer_of(operation))
-        if view is None or self.forward(operation) is None:
+        view, layer = self._view(operation), layer_of(operation)
+        if view is None or not self.findings.require(
+            "R9", view.weights is not ZERO, task, f"'{layer}' has no weights, so no weight gradient"
+        ):
             return
-        if view.weights is ZERO:
-            self.findings.refuse("R9", task, f"'{layer_of(operation)}' has no weights, so no weight gradient")
-            return
-        tied = self._tied.get(layer_of(operation), [])
-        self.trace.gradient_reads(task, operation, self.trace.needs.reads(operation, True), len(tied))
-        more = task.operands[len(operation.results) + len(self.trace.needs.reads(operation, True)) :]
-        for image, other in zip(more, reversed(tied), strict=False):
-            if self.trace.meanings.get(image, Meaning()).weight != (other, 0):
-                what = f"the gradient of '{layer_of(operation)}' is not added to that of '{layer_of(other)}', which is tied to it"
-                self.findings.refuse("R9", task, what)
-        types = self.gradients(operation)
+        tied, needed = self._tied.get(layer, []), self.trace.needs.reads(operation, True)
+        self.trace.gradients.reads(task, operation, needed, len(tied))
+        self._adds(task, operation, task.operands[len(operation.results) + len(needed) :], tied[::-1])
         summed, over = self.summed(operation), self.replicas.over(operation)
-        expected = [type.partial(*over, *((TENSOR,) if place in summed else ())) for place, type in enumerate(types)]
-        if self.trace.results(task, expected):
-            self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, rule.weight_gradient_matmul(view.local))
+        types = [type.partial(*over, *((TENSOR,) if place in summed else ())) for place, type in enumerate(self.gradients(operation))]
+        if self.trace.results(task, types):
+            products = rule_of(operation).weight_gradient_matmul(view.local)
+            self.trace.numbers(task, self.trace.convention.weight_gradient(view), ZERO, products)
+
+    def _adds(self, task: dist.Task, operation: Operation, images: Sequence[Value], tied: Sequence[Operation]) -> None:
+        """The gradients of what is tied to a table are added to the table's."""
+        for image, other in zip(images, tied, strict=False):
+            added = self.trace.meanings.get(image, Meaning()).weight == (other, 0)
+            what = f"the gradient of '{layer_of(operation)}' is not added to that of '{layer_of(other)}', which is tied to it"
+            self.findings.require("R9", added, task, what)
+
+    def _view(self, operation: Operation) -> LayerView | None:
+        """How a convention counts a layer, if it has a forward task of its form."""
+        view = self.trace.views.get(layer_of(operation))
+        return view if view is not None and self.forward(operation) is not None else None
 
     def reduction(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `gradient_reduction`: one all-reduce of those gradients of a layer's weights that are parts of sums."""
         layer = layer_of(operation)
-        if layer not in self.trace.views or self.forward(operation) is None:
-            return
         summed = self.summed(operation)
-        if not summed:
-            self.findings.refuse("R9", task, f"the gradients of the weights of '{layer}' are complete on every rank")
+        if self._view(operation) is None or not self.findings.require(
+            "R9", bool(summed), task, f"the gradients of the weights of '{layer}' are complete on every rank"
+        ):
             return
         if not isinstance(task, collective_tasks.AllReduce):
             self.findings.refuse("R5", task, f"'{task.name}' does not give every rank the sum: expected {collective_tasks.AllReduce.name}")
             return
-        if task.reduction != "sum":
-            self.findings.refuse("R5", task, f"the gradients of '{layer}' are reduced by '{task.reduction}', expected sum")
+        message = f"the gradients of '{layer}' are reduced by '{task.reduction}', expected sum"
+        self.findings.require("R5", task.reduction == "sum", task, message)
         self.reads_gradients(task, operation, summed, "the reduction")
         types = [self.gradients(operation)[place] for place in summed]
         if self.trace.results(task, [type.partial(*self.replicas.over(operation)) for type in types]):
@@ -89,30 +95,33 @@ class Weights:
 
     def optimizer(self, task: dist.Task, operation: Operation) -> None:
         """Judge a task of the phase `optimizer`."""
-        view = self.trace.views.get(layer_of(operation))
-        if view is None or self.forward(operation) is None:
+        view = self._view(operation)
+        if view is None:
             return
         self.replicas.updated(task, operation)
-        if task.kind_of_work != "adam" or view.owned is ZERO:
-            self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights")
-        else:
+        reads = task.kind_of_work == "adam" and view.owned is not ZERO
+        message = f"the optimizer of '{layer_of(operation)}' does not read the gradients of its weights"
+        if self.findings.require("R9", reads, task, message):
             self.reads_gradients(task, operation, range(len(self.types(operation))), "the optimizer")
             for place, (image, wanted) in enumerate(zip(task.operands, self.replicas.kept(operation), strict=False)):
-                if self.trace.meanings.get(image, Meaning()).weight != (operation, place):
-                    continue
-                if isinstance(image.type, TensorType) and image.type.unreduced:
-                    self.findings.refuse("R9", task, f"the optimizer of '{layer_of(operation)}' reads a partial sum, which no task reduces")
-                else:
-                    self.trace.type(task, image, wanted)
+                if self.trace.meanings.get(image, Meaning()).weight == (operation, place):
+                    self._reads_sum(task, operation, image, wanted)
         self.trace.numbers(task, self.trace.convention.optimizer(view), view.weights, ZERO, "R9")
+
+    def _reads_sum(self, task: dist.Task, operation: Operation, image: Value, wanted: TensorType) -> None:
+        """An optimizer reads gradients that are summed over all ranks that have a part of them."""
+        partial = isinstance(image.type, TensorType) and bool(image.type.unreduced)
+        message = f"the optimizer of '{layer_of(operation)}' reads a partial sum, which no task reduces"
+        if self.findings.require("R9", not partial, task, message):
+            self.trace.type(task, image, wanted)
 
     def summed(self, operation: Operation) -> list[int]:
         """The weights whose gradient is a part of a sum on each rank: over a factor of dY that a mesh axis splits and the weight lacks."""
-        rule, forward = operation.declaration, self.forward(operation)
-        if forward is None or not isinstance(rule, ModelOperation) or not self.trace.has_weights(layer_of(operation)):
+        forward = self.forward(operation)
+        if forward is None or not self.trace.has_weights(layer_of(operation)):
             return []
         if forward not in self._summed:
-            self._summed[forward] = self._lacking(operation, rule, forward)
+            self._summed[forward] = self._lacking(operation, rule_of(operation), forward)
         return self._summed[forward]
 
     @staticmethod
@@ -120,20 +129,18 @@ class Weights:
         factors = rule.factors(operation)
         lacking: list[bool] = []
         for index, value in enumerate(forward.results[: len(operation.results)]):
-            assert isinstance(value.type, TensorType)
-            split = {factor for factor, axes in zip(factors.results[index], value.type.axes, strict=True) if TENSOR in axes}
+            axes_of = zip(factors.results[index], tensor_of(value).axes, strict=True)
+            split = {factor for factor, axes in axes_of if TENSOR in axes}
             lacking += [not split <= set(weight) for weight in factors.weights[index]]
         return [place for place, part in enumerate(lacking) if part]
 
     def forward(self, operation: Operation) -> dist.Task | None:
         """The layer's forward task, if it has the form of the operation; another rule refuses one that does not."""
-        rule = operation.declaration
         task = self.trace.tasks.get((layer_of(operation), "forward"))
-        assert isinstance(rule, ModelOperation)
         if task is None:
             return None
         if task not in self._formed:
-            self._formed[task] = self.trace.view(task, operation, rule) is not None
+            self._formed[task] = self.trace.view(task, operation, rule_of(operation)) is not None
         return task if self._formed[task] else None
 
     @TRAINING.rule("R9", "every weight has its gradient and its optimizer task")
@@ -150,11 +157,8 @@ class Weights:
 
     def types(self, operation: Operation) -> list[TensorType]:
         """The types of the weights, by the shards of what the layer reads and gives in forward."""
-        rule = operation.declaration
-        assert isinstance(rule, ModelOperation)
-        view, forward = self.trace.views[layer_of(operation)], self.forward(operation)
+        rule, view, forward = rule_of(operation), self.trace.views[layer_of(operation)], self.forward(operation)
         assert forward is not None  # its callers asked
-        values = [v.type for v in (*forward.operands, *forward.results[: len(operation.results)])]
-        tensors = [t for t in values if isinstance(t, TensorType)]
+        tensors = tensors_of((*forward.operands, *forward.results[: len(operation.results)]))
         count = len(operation.operands)
         return list(rule.weight_types(part_of(rule, view.local.settings, tensors[:count], tensors[count:], view.local.first_use)))
