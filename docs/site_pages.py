@@ -65,7 +65,7 @@ def passes_page(root: Path, run: Callable[[str, Path], str]) -> str:
     lines = ["# Pass formulae and API", ""]
     lines += [
         "Everything on this page is the docstring of the pass's class: `bp-opt --explain=NAME` shows the same text. Each equation is read "
-        "from it and proved equal to what the pass derives, by `tests/project/test_equations.py`; each rule is described under "
+        "from it and proved equal to what the pass derives, by `tests/project/equations/`; each rule is described under "
         "[Rules of verification](rules.md). A pass is a class, whose bases and `run` say the levels that it leads from and to. "
         "Its source is under its equations; the work of an operation stands, with its source, in the "
         "[language reference](language/index.md).",

@@ -32,7 +32,7 @@ class BindReferenceSlotTargetPass(BindTargetPass):
     (slot.R1 to R5, of which R3 proves the order of every dependency) and of the boundary (bind-slot.R1 to R17), each with a module
     that it refuses; the layout and what the target's dialect adds are a canonical construction, which the gate states in its own words;
     layouts are compared with integer arithmetic on random sizes. E1 to E5 are proved from this text against bound plans in
-    `tests/project/test_equations.py`. Unverified: no machine has run a bound plan; the target is a reference, not a product.
+    `tests/project/equations/`. Unverified: no machine has run a bound plan; the target is a reference, not a product.
 
     Example:
 

@@ -56,7 +56,7 @@ class BindTargetPass(DerivationPass[PortablePlanIR, ConcretePlanIR]):
     Evidence (structural verifier and cross-boundary predicates): the rules of the envelope (concrete.R1 to R8), of the target's
     dialect and of the boundary (those of bind-queue, R1 to R17), each with a module that it refuses; the layout and what the target's
     dialect adds are a canonical construction, which the gate states in its own words; layouts are compared with integer arithmetic on
-    random sizes. E1 to E4 are proved from this text against bound plans in `tests/project/test_equations.py`. Unverified: no machine has
+    random sizes. E1 to E4 are proved from this text against bound plans in `tests/project/equations/`. Unverified: no machine has
     run a bound plan; the target is a reference, not a product.
 
     Example:

@@ -60,7 +60,7 @@ class DistributeTransformerInferencePass(DerivationPass[ModelIR, DistributedTask
     papers leave it out; fused and paged attention are named as alternatives at the plan level, never assumed.
 
     Evidence (executable lineage rules and exact work tests): rules distribute-inference.R1 to R14 are the gate of every run, and read
-    the work rules, never the pass. E1 to E8 are proved from this text against the derived tasks in `tests/project/test_equations.py`; the
+    the work rules, never the pass. E1 to E8 are proved from this text against the derived tasks in `tests/project/equations/`; the
     sums of whole models agree with an oracle in `tests/passes/test_models_oracle.py`. Unverified: nothing here was compared with a
     measurement on a machine.
 

@@ -45,7 +45,7 @@ class PlanTransformerInferencePass(DerivationPass[DistributedTaskIR, PortablePla
     order of the tasks in the text, and for those that a `plan.concurrent` lets run at once.
 
     Evidence (executable work-equality rules): rules plan-inference.R1 to R16 are the gate of every run; R9 proves each buffer large
-    enough for what it holds. E1 to E6 are proved from this text against derived plans in `tests/project/test_equations.py`. Unverified:
+    enough for what it holds. E1 to E6 are proved from this text against derived plans in `tests/project/equations/`. Unverified:
     that no schedule of an implementation needs more workspace than E5 is an argument, not a measurement.
 
     Example:

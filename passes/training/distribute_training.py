@@ -84,7 +84,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     Calculon is reproduced by `convention=calculon`; `docs/conventions.md` has the reason for each difference.
 
     Evidence (executable lineage rules and deterministic replay): rules distribute-training.R1 to R18 are the gate of every run; each
-    reads a task as what it computes. E1 to E16 are proved from this text against derived tasks in `tests/project/test_equations.py`, closed
+    reads a task as what it computes. E1 to E16 are proved from this text against derived tasks in `tests/project/equations/`, closed
     forms of the papers in `tests/passes/training/test_training_closed_forms.py`, Calculon's facts integer by integer in
     `tests/passes/training/test_training_calculon.py`, replay in `tests/passes/test_pipeline.py`. Stages are judged by rules stages.R1 to
     R6. Unverified: nothing was measured on a machine.

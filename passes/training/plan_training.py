@@ -39,7 +39,7 @@ class PlanTransformerTrainingPass(DerivationPass[DistributedTaskIR, PortablePlan
     Deviations from the papers: none; buffers have their exact lifetimes, no allocator is assumed.
 
     Evidence (executable work-equality rules): rules plan-training.R1 to R16 are the gate of every run. E1 to E6 are proved from this
-    text against derived plans in `tests/project/test_equations.py`. Unverified: the gradient that accumulates in fp32 is a memory fact
+    text against derived plans in `tests/project/equations/`. Unverified: the gradient that accumulates in fp32 is a memory fact
     without a buffer of its own.
 
     Example:

@@ -142,7 +142,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_every_named_file_exists() -> None:
-    folders = "tests|dialects|passes|verifiers|tools|ir|parser|examples|docs|lit_tests"
+    folders = "tests|evidence|dialects|passes|verifiers|tools|ir|parser|examples|docs|lit_tests"
     for path, text in pages().items():
         for name in re.findall(rf"`((?:{folders})/[\w./-]*)`", text):
             placeholder = re.search(r"/[A-Z]+(?:\.|$)", name)
