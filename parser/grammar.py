@@ -91,11 +91,11 @@ _FACTORIES: dict[str, Callable[[tuple[str, ...]], RawAction]] = {
 }
 
 _MEMOIZED = {
-    "op_type": (0, rf"[ \t]*+({FUNCTION_TYPE})"),
-    "op_properties": (1, rf"[ \t]*+(<{DICTIONARY}>)"),
-    "op_attributes": (2, rf"[ \t]*+({DICTIONARY})"),
+    "op_type": (0, re.compile(rf"[ \t]*+({FUNCTION_TYPE})").match),
+    "op_properties": (1, re.compile(rf"[ \t]*+(<{DICTIONARY}>)").match),
+    "op_attributes": (2, re.compile(rf"[ \t]*+({DICTIONARY})").match),
 }
-"""Nonterminals whose text often repeats: the number of their memo, and a pattern that finds such a text in most files."""
+"""Nonterminals whose text often repeats: the number of their memo, and what finds such a text in most files."""
 
 
 def named_dialects(text: str) -> tuple[str, ...]:
@@ -170,11 +170,11 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
         number = ONLY_VALUE if len(rule.symbols) == 1 and index == 0 else memo_rules.get(rule.left, NO_MEMO)
         reductions.append((rule.left, len(rule.symbols), index, call, number))
     memos: dict[int, list[Any]] = {}
-    for name, (number, pattern) in _MEMOIZED.items():
+    for name, (number, match) in _MEMOIZED.items():
         left = found.nonterminals.index(name)
         for state, goto in enumerate(found.gotos):
             if left in goto:
-                memos.setdefault(state, []).append((re.compile(pattern).match, number, goto[left]))
+                memos.setdefault(state, []).append((match, number, goto[left]))
     expression = found.nonterminals.index("expr")
     for state, goto in enumerate(found.gotos):
         if expression in goto and not any(isinstance(key, str) and is_word(key) for key in found.actions[state]):

@@ -1,18 +1,17 @@
 """LALR tables: lark builds them from grammar text once, afterwards they are read from a cache without lark.
 
-The cache is the folder `__pycache__` beside this file, or the user's own where that can't be written (`XDG_CACHE_HOME`).
+Where they are kept says `startup/kept.py`.
 """
 
 from __future__ import annotations
 
 import marshal
-import os
 import re
 import sys
-from importlib.util import source_hash
 from typing import Any, NamedTuple
 
 from bpir.parser.lexer import END, TERMINALS, TOKEN
+from bpir.startup.kept import DIGEST, digest, keep, places
 
 ACCEPT = 1 << 40
 """The action of the end of the text where a start symbol is complete. Others: a state to shift to, or `~rule` to reduce."""
@@ -49,24 +48,18 @@ class Tables(NamedTuple):
 def tables(grammar: str, starts: tuple[str, ...]) -> Tables:
     """The tables of a grammar, from the cache if it has them."""
     key = "\0".join([str(_FORMAT), str(sys.implementation.cache_tag), *starts, grammar])
-    name = f"grammar-{source_hash(key.encode()).hex()}.tables"
+    name = f"grammar-{digest(key.encode()).hex()}.tables"
     plain = None
-    for folder in _folders():
-        plain = _read(os.path.join(folder, name), key)
+    for path in places(name):
+        plain = _read(path, key)
         if plain is not None:
             break
     else:
         plain = build(grammar, starts)
         data = marshal.dumps((key, plain))
-        any(_write(os.path.join(folder, name), source_hash(data) + data) for folder in _folders())
+        keep(name, digest(data) + data)
     actions, gotos, rules, start_states, nonterminals, openers, closers, closing = plain
     return Tables(actions, gotos, [Rule(*r) for r in rules], start_states, nonterminals, frozenset(openers), frozenset(closers), closing)
-
-
-def _folders() -> list[str]:
-    """The folders for tables, the best place first."""
-    own = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return [os.path.join(os.path.dirname(__file__), "__pycache__"), os.path.join(own, "bpir")]
 
 
 def _read(path: str, key: str) -> Any:
@@ -76,23 +69,10 @@ def _read(path: str, key: str) -> Any:
             data = file.read()
     except OSError:
         return None
-    if source_hash(data[8:]) != data[:8]:
+    if digest(data[DIGEST:]) != data[:DIGEST]:
         return None
-    of, plain = marshal.loads(data[8:])
+    of, plain = marshal.loads(data[DIGEST:])
     return plain if of == key else None
-
-
-def _write(path: str, data: bytes) -> bool:
-    """Write a file, whole or not at all; whether that could be done."""
-    part = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(part, "xb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except OSError:
-        return False
-    return True
 
 
 def build(grammar: str, starts: tuple[str, ...]) -> Any:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from bpir import __version__
+from bpir.startup.image import Image
 from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageError, help_text, parse
 
 TYPE_CHECKING = False  # without `typing`, which is a part of every start
@@ -41,15 +42,17 @@ class Tool:
         """Run the tool on the arguments. Those of the process by default: then the tool is all of it, and ends it."""
         if argv is not None:
             return self._run(argv)
-        status = self._run(sys.argv[1:])
+        image = Image()
+        status = self._run(sys.argv[1:], image)
         for stream in (sys.stdout, sys.stderr):
             try:  # noqa: SIM105  (contextlib is not loaded on the short path)
                 stream.flush()
             except (AttributeError, OSError, ValueError):  # there is none, its reader has gone, or it is closed
                 pass
+        image.keep()
         os._exit(status)  # taking a large module apart, object by object, is a sixteenth of the run
 
-    def _run(self, argv: list[str]) -> int:
+    def _run(self, argv: list[str], image: Image | None = None) -> int:
         arguments = Arguments()
         gc.disable()  # a module is one tree that lives until the end: collecting it again and again costs a quarter of the run
         try:
@@ -60,6 +63,8 @@ class Tool:
             if arguments.flag("version"):
                 write_output(f"{self.name} {__version__}\n", None)
                 return 0
+            if image is not None:
+                image.install()
             from bpir.ir.effort import BASE, limited
 
             with limited(BASE):

@@ -30,6 +30,7 @@ FOLDERS = (
     "parser",
     "passes",
     "run",
+    "startup",
     "sweep",
     "tools",
     "verifiers",
