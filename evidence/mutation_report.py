@@ -116,6 +116,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training/borders.py": _TRAINING,
         "verifiers/training/kept_values.py": _TRAINING,
         "verifiers/training/replicas.py": ("training_replicas", *_TRAINING),
+        "verifiers/zero_stages.py": ("training_replicas", *_TRAINING),
         "verifiers/training/weights.py": _TRAINING,
         "verifiers/binding/layout_and_fingerprints.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "corruption"),
         "verifiers/declared_symbols.py": ("gate_choices", "gate_gaps", "diagnostic_coverage", "corruption"),

@@ -18,6 +18,7 @@ from bpir.ir.operation import Operation, Value
 from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import PLANNING
 from bpir.verifiers.stages.rows import runs_between
+from bpir.verifiers.zero_stages import SHARES_GRADIENTS, zero_stage
 
 Homes = Mapping[str, Mapping[Value, str]]
 """The buffer of each value, by the block that it is in."""
@@ -34,7 +35,8 @@ class Lineage:
         self.several = len(blocks) > 1
         self.network = next(iter(networks(source)), None)
         ir = DistributedTaskIR(source)
-        self._early = {block.symbol for block in blocks if ir.reduces_early(block)}
+        sharing = {strategy.symbol for strategy in ir.strategies if zero_stage(strategy.fields) >= SHARES_GRADIENTS}
+        self._early = {block.symbol for block in blocks if block.strategy in sharing}  # there gradients are reduced in backward
         self._runs: dict[str, Expr] = {}
         if self.network is not None:
             from bpir.verifiers.distribution.network_calls import runs

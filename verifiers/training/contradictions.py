@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bpir.dialects.bind import as_expr, as_word
-from bpir.dialects.replicas import REPLICAS, zero_stage
+from bpir.dialects.replicas import REPLICAS
 from bpir.ir.attributes import Attribute
+from bpir.verifiers.zero_stages import zero_stage
 
 Fields = Mapping[str, Attribute]
 

@@ -15,7 +15,7 @@ from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.macro import expand
 from bpir.dialects.model.rules.conventions import CONVENTIONS, Choices, Standard
 from bpir.dialects.network import called
-from bpir.dialects.replicas import REPLICAS, zero_stage
+from bpir.dialects.replicas import REPLICAS
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, note
 from bpir.ir.expressions.expression import ONE, Expr
@@ -39,6 +39,7 @@ from bpir.verifiers.training.contradictions import contradiction_of
 from bpir.verifiers.training.layout import Layout
 from bpir.verifiers.training.memory import MemoryCheck
 from bpir.verifiers.training.model import training_model
+from bpir.verifiers.zero_stages import zero_stage
 
 OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.name for f in STRATEGY)}
 """The fields of bindings that are options of the pass, and may be overridden."""

@@ -10,7 +10,7 @@ from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.rules.conventions import LayerView
 from bpir.dialects.model.rules.operation import layer_of, origin_of, tied_to
-from bpir.dialects.replicas import OPTIMIZER_STATES, REPLICAS, WEIGHTS
+from bpir.dialects.replicas import REPLICAS
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation, Value
@@ -18,6 +18,7 @@ from bpir.ir.relations.facts import Relation
 from bpir.verifiers.rulebooks import TRAINING
 from bpir.verifiers.training.meaning import Meaning
 from bpir.verifiers.training.names import is_exchange_of
+from bpir.verifiers.zero_stages import SHARES_OPTIMIZER_STATES, SHARES_WEIGHTS
 
 if TYPE_CHECKING:
     from bpir.verifiers.training.weights import Weights
@@ -61,18 +62,18 @@ class Replicas:
         """The elements of a weight that one of so many ranks has; that they share them evenly may be assumed from ZeRO 1 on."""
         if self.trace.convention.name != "standard":  # Calculon's shares may be fractions
             return elements / copies
-        if self.stage >= OPTIMIZER_STATES:
+        if self.stage >= SHARES_OPTIMIZER_STATES:
             self.assumable.add(Relation("divides", copies, elements))
         return ceildiv(elements, copies)
 
     def kept(self, operation: Operation) -> list[TensorType]:
         """The types of the gradients that the optimizer reads: summed, and a share of their elements from ZeRO 1 on."""
-        over = self.over(operation) if self.stage >= OPTIMIZER_STATES else ()
+        over = self.over(operation) if self.stage >= SHARES_OPTIMIZER_STATES else ()
         return [type.share(*over) for type in self.weights.gradients(operation)]
 
     def _gathers(self, operation: Operation) -> bool:
         """Whether the optimizer gives shares of the weights, which are gathered then."""
-        return OPTIMIZER_STATES <= self.stage < WEIGHTS and bool(self.over(operation))
+        return SHARES_OPTIMIZER_STATES <= self.stage < SHARES_WEIGHTS and bool(self.over(operation))
 
     def updated(self, task: dist.Task, operation: Operation) -> None:
         """Judge what an optimizer task gives: nothing, or a rank's shares of the weights."""
@@ -125,7 +126,7 @@ class Replicas:
         """The collective that the stage asks for."""
         if what == "weights":
             return collective_tasks.AllGather
-        return collective_tasks.ReduceScatter if self.stage >= OPTIMIZER_STATES else collective_tasks.AllReduce
+        return collective_tasks.ReduceScatter if self.stage >= SHARES_OPTIMIZER_STATES else collective_tasks.AllReduce
 
     def _is_of_kind(self, task: collective_tasks.Collective, layer: str, what: str) -> bool:
         """Whether a collective is of the kind that the stage asks for, and sums what it reduces."""
