@@ -126,6 +126,8 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/structure/requirements.py": ("grouped_heads", "diagnostic_coverage"),
         "verifiers/planning/forms.py": ("experts", "diagnostic_coverage", "corruption"),
         "verifiers/sizes.py": ("gate_planning", "concrete_gate", "corruption"),
+        "verifiers/distribution/possible_placements.py": ("typing_rule", "grouped_heads", "gate_distribution", "corruption"),
+        "verifiers/distribution/kv_cache.py": ("diagnostic_coverage", "gate_distribution", "gate_names", "corruption"),
         "verifiers/distribution/typing_rule.py": ("typing_rule", "grouped_heads", "gate_distribution", "corruption"),
         "verifiers/distribution/workload.py": ("gate_choices", "diagnostic_coverage", "corruption"),
         "verifiers/planning/workspace.py": ("workspace", "gate_planning", "diagnostic_coverage"),

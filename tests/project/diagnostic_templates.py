@@ -20,7 +20,7 @@ from bpir.parser.lexer import RawError
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("parser", "dialects", "passes", "verifiers", "ir")
-_REFUSALS = ("refuse", "require", "claim", "same_type", "equal", "at_least", "Violation")
+_REFUSALS = ("refuse", "require", "_require", "claim", "same_type", "equal", "at_least", "Violation")
 _CALLS = frozenset(("fail", "error", *_REFUSALS, "RawError", "ExpressionError"))
 _MADE = (Diagnostic, ExpressionError, RawError, Violation)
 _HOLE = "\0"

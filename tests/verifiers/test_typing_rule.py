@@ -7,7 +7,8 @@ from support import read
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.operation import Operation, Value, top_level
-from bpir.verifiers.distribution.typing_rule import Placed, Untypable, could_be_placed, typing_of, wrong_placement
+from bpir.verifiers.distribution.possible_placements import could_be_placed, wrong_placement
+from bpir.verifiers.distribution.typing_rule import Placed, Untypable, typing_of
 
 HEAD = "bp.symbols B, S, H, F, h, d, V, e\n"
 GATED = (

@@ -16,11 +16,12 @@ from bpir.ir.operation import Operation, Value
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.chosen_bindings import Options, verify_choice, verify_mesh
-from bpir.verifiers.distribution.block import _BlockCheck
+from bpir.verifiers.distribution.block import InferenceBlockCheck
 from bpir.verifiers.distribution.corresponding_blocks import corresponding_blocks, verify_used_meshes
 from bpir.verifiers.distribution.expert_rows import shared_by_experts
 from bpir.verifiers.distribution.placed_axes import EXPERT, verify_placement
-from bpir.verifiers.distribution.typing_rule import Placed, axes_of, copied_axes
+from bpir.verifiers.distribution.possible_placements import axes_of, copied_axes
+from bpir.verifiers.distribution.typing_rule import Placed
 from bpir.verifiers.distribution.workload import (
     Fields,
     Phase,
@@ -100,7 +101,7 @@ class DistributionVerifier:
         phase, last = read
         allowed |= self._sizes(block, phase)
         sizes = {axis: placed.resized[axis] for axis in axes if axis in placed.resized}
-        check = _BlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh, strategy)
+        check = InferenceBlockCheck(self.findings, model, block, phase.with_sizes(sizes), last, placed, mesh, strategy)
         allowed |= self._shares(check, degree, experts, axes, sizes)
         return allowed | self._claim_several(block, [ranks for ranks in (tensor, experts) if ranks is not ONE])
 
@@ -124,7 +125,9 @@ class DistributionVerifier:
             self.findings.refuse("R8", block, str(wrong))
             return None
 
-    def _shares(self, check: _BlockCheck, degree: Expr, experts: Expr, axes: Sequence[str], sizes: Mapping[str, Expr]) -> set[Relation]:
+    def _shares(
+        self, check: InferenceBlockCheck, degree: Expr, experts: Expr, axes: Sequence[str], sizes: Mapping[str, Expr]
+    ) -> set[Relation]:
         """Verify the block, whose ranks have whole shares of its axes; the relations that may be assumed for that."""
         of_experts = [] if experts is ONE else shared_by_experts(check.model, check.phase.sizes)
         shards = _shards(check.model, degree, axes, sizes) + [Statement(experts, "|", size) for size in of_experts]

@@ -7,12 +7,12 @@ So attention and MLP in parallel are added first and reduced once, and `(y + w) 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
-from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.typing_rule import Placed, typing_of
+from bpir.verifiers.model_operations import maker_of, tensor_of
 
 
 class PartialSums:
@@ -23,23 +23,29 @@ class PartialSums:
     """
 
     def __init__(self, block: Operation, placed: Placed, erased: Callable[[Operation], bool]) -> None:
+        self._placed = placed
         self._same: dict[Value, Value] = {}  # what an erased operation gives, and what it reads
-        self._readers: dict[Value, list[Operation]] = {}
         self._over: dict[Value, tuple[str, ...]] = {}
         self._passing: set[Value] = set()
-        operations = []
+        left = []
         for operation in block.body:
-            rule = operation.declaration
-            if isinstance(rule, ModelOperation) and erased(operation):
+            if isinstance(operation.declaration, ModelOperation) and erased(operation):
                 pairs = zip(operation.results, operation.operands, strict=True)
                 self._same.update((value, self._read(operand)) for value, operand in pairs)
-                continue
-            operations.append(operation)
-            for value in operation.operands:
-                self._readers.setdefault(self._read(value), []).append(operation)
-        for operation in operations:
+            else:
+                left.append(operation)
+        self._readers = self._readers_of(left)
+        for operation in left:
             if isinstance(operation.declaration, ModelOperation):
-                self._operation(operation, operation.declaration, placed)
+                self._operation(operation, operation.declaration)
+
+    def _readers_of(self, operations: Iterable[Operation]) -> dict[Value, list[Operation]]:
+        """The operations that read each value, once a use, those erased left out."""
+        found: dict[Value, list[Operation]] = {}
+        for operation in operations:
+            for value in operation.operands:
+                found.setdefault(self._read(value), []).append(operation)
+        return found
 
     def over(self, value: Value) -> tuple[str, ...]:
         """The mesh axes over which the operation that makes a value leaves a partial sum."""
@@ -52,22 +58,26 @@ class PartialSums:
     def _read(self, value: Value) -> Value:
         return self._same.get(value, value)
 
-    def _operation(self, operation: Operation, rule: ModelOperation, placed: Placed) -> None:
-        typing = typing_of(operation, placed)
+    def _operation(self, operation: Operation, rule: ModelOperation) -> None:
+        typing = typing_of(operation, self._placed)
         for lane in typing.factors.lanes:
             operands = [self._read(operation.operands[index]) for index in lane.operands if index not in rule.factors_of_sums]
-            over = {self._over.get(value, ()) for value in operands}
-            alone = all(self._readers[value] == [operation] and _is_sum(value) for value in operands)
-            passes = rule.passes_sums and len(over) == 1 and over != {()} and alone
-            if passes:
+            passed = self._passed(operation, operands) if rule.passes_sums else ()
+            if passed:
                 self._passing.update(operands)
             for index in lane.results:
                 result = operation.results[index]
-                assert isinstance(result.type, TensorType)
-                self._over[result] = next(iter(over)) if passes else typing.result(index, result.type, result.type).unreduced
+                type = tensor_of(result)
+                self._over[result] = passed or typing.result(index, type, type).unreduced
+
+    def _passed(self, operation: Operation, operands: Sequence[Value]) -> tuple[str, ...]:
+        """The mesh axes of the partial sums that an operation passes: of all its operands the same, and nothing else reads them."""
+        over = {self._over.get(value, ()) for value in operands}
+        alone = all(self._readers[value] == [operation] and _is_sum(value) for value in operands)
+        return next(iter(over)) if len(over) == 1 and alone else ()
 
 
 def _is_sum(value: Value) -> bool:
     """Whether the parts of a value on several ranks add up to it: of others a maximum is taken, which no addition may pass."""
-    rule = value.owner.declaration if isinstance(value.owner, Operation) else None
-    return not isinstance(rule, ModelOperation) or rule.reduction == "sum"
+    maker = maker_of(value)
+    return maker is None or maker.reduction == "sum"

@@ -11,9 +11,9 @@ from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv, symbol
 from bpir.ir.operation import Operation
+from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.distribution.expert_rows import axes_of_batches, axes_of_experts
-from bpir.verifiers.distribution.typing_rule import (
-    Placed,
+from bpir.verifiers.distribution.possible_placements import (
     axes_of,
     copied_axes,
     could_be_placed,
@@ -21,6 +21,7 @@ from bpir.verifiers.distribution.typing_rule import (
     table_axes,
     wrong_placement,
 )
+from bpir.verifiers.distribution.typing_rule import Placed
 from bpir.verifiers.findings import Findings
 
 TENSOR = "tensor"
@@ -52,22 +53,11 @@ def verify_placement(
     written = distributed.placements
     if not _verify_groups(findings, rule, written, {TENSOR: degree, EXPERT: experts}):
         return None
-    where = written[0] if written else next(iter(distributed.blocks), None)
-    placed = _placed(written)
-    if experts is not ONE and not _verify_experts(findings, rule, where, placed, blocks):
+    where = next(iter((*written, *distributed.blocks)), None)
+    check = _PlacementCheck(findings, rule, where, _placed(written), blocks)
+    if experts is not ONE and not check.experts():
         return None
-    if degree is ONE:
-        return placed
-    if not _verify_axes(findings, rule, where, placed, blocks, between):
-        return None
-    tables = table_axes(blocks)
-    more = _left_whole(findings, placed, degree, blocks, tables)
-    if more:
-        findings.refuse(rule, where, f"the placement leaves axes of weights whole that could be sharded, too: {', '.join(more)}")
-    said = len(findings.diagnostics)
-    if where is not None:
-        _verify_sizes(findings, rule, where, placed, degree, tables, copied_axes(blocks) if copies else set())
-    return placed if len(findings.diagnostics) == said else None
+    return check.placed if degree is ONE or check.tensors(degree, between, copies) else None
 
 
 def _verify_groups(findings: Findings, rule: str, written: Sequence[Placement], degrees: Mapping[str, Expr]) -> bool:
@@ -75,85 +65,101 @@ def _verify_groups(findings: Findings, rule: str, written: Sequence[Placement], 
     if len(written) > 1:
         findings.refuse(rule, written[1], "the module has a second dist.placement", note("the first is here", written[0].span))
         return False
-    for group in written[0].groups if written else ():
-        if degrees.get(group.mesh_axis, ONE) is ONE:
-            findings.refuse(rule, written[0], f"the strategy shards no axis over '{group.mesh_axis}'")
+    axes = (group.mesh_axis for placement in written for group in placement.groups)
+    idle = next((axis for axis in axes if degrees.get(axis, ONE) is ONE), None)
+    return findings.require(rule, idle is None, next(iter(written), None), f"the strategy shards no axis over '{idle}'")
+
+
+class _PlacementCheck:
+    """Compares the placement of a module with its strategy and the blocks of its model."""
+
+    def __init__(self, findings: Findings, rule: str, where: Place | None, placed: Placed, blocks: Sequence[Operation]) -> None:
+        self.findings = findings
+        self.rule = rule
+        self.where = where
+        self.placed = placed
+        self.blocks = blocks
+
+    def _require(self, holds: bool, message: str) -> bool:
+        return self.findings.require(self.rule, holds, self.where, message)
+
+    def tensors(self, degree: Expr, between: Collection[str], copies: bool) -> bool:
+        """Whether the placement is right for so many tensor-parallel ranks; that it leaves axes whole is refused, and no reason to stop."""
+        if not self._axes(between):
             return False
-    return True
+        tables = table_axes(self.blocks)
+        more = ", ".join(self._left_whole(degree, tables))
+        self._require(not more, f"the placement leaves axes of weights whole that could be sharded, too: {more}")
+        known = len(self.findings.diagnostics)
+        if self.where is not None:
+            self._sizes(self.where, degree, tables, copied_axes(self.blocks) if copies else set())
+        return len(self.findings.diagnostics) == known
 
-
-def _verify_axes(
-    findings: Findings, rule: str, where: Place | None, placed: Placed, blocks: Sequence[Operation], between: Collection[str]
-) -> bool:
-    """Between regions the axes of the strategy are sharded; all axes are of the model, and their shards can be computed."""
-    if set(placed.between) != set(between):
+    def _axes(self, between: Collection[str]) -> bool:
+        """Between regions the axes of the strategy are sharded; all axes are of the model, and their shards can be computed."""
         wanted = ", ".join(sorted(between)) or "none"
-        findings.refuse(rule, where, f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}")
-        return False
-    known = {name for block in blocks for operation in distinct(block.body) for name in axes_of(operation)}
-    strange = [name for name in (*placed.axes, *placed.between) if name not in known]
-    if strange:
-        findings.refuse(rule, where, f"the placement names axes that no operation of the model has: {', '.join(strange)}")
-        return False
-    why = next(filter(None, (wrong_placement(block, placed) for block in blocks)), "")
-    if why:
-        findings.refuse(rule, where, f"no shards are right under this placement: {why}")
-    return not why
+        message = f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}"
+        if not self._require(set(self.placed.between) == set(between), message):
+            return False
+        known = {name for block in self.blocks for operation in distinct(block.body) for name in axes_of(operation)}
+        strange = ", ".join(name for name in (*self.placed.axes, *self.placed.between) if name not in known)
+        if not self._require(not strange, f"the placement names axes that no operation of the model has: {strange}"):
+            return False
+        why = next(filter(None, (wrong_placement(block, self.placed) for block in self.blocks)), "")
+        return self._require(not why, f"no shards are right under this placement: {why}")
 
+    def _left_whole(self, degree: Expr, tables: Collection[str]) -> list[str]:
+        """Axes of weights that could be placed, too; a last axis that is no table's stays whole where the ranks do not divide it."""
+        free = {name for block in self.blocks for name in returned_axes(block)}.difference(tables)
+        possible = could_be_placed(self.blocks, self.placed, TENSOR)
+        return [name for name in possible if name not in free or self._divides(degree, name).proved]
 
-def _left_whole(findings: Findings, placed: Placed, degree: Expr, blocks: Sequence[Operation], tables: Collection[str]) -> list[str]:
-    """Axes of weights that could be placed, too; a last axis that is no table's stays whole where the ranks do not divide it."""
-    free = {name for block in blocks for name in returned_axes(block)}.difference(tables)
-    return [name for name in could_be_placed(blocks, placed, TENSOR) if name not in free or _divides(findings, degree, name)]
+    def _divides(self, degree: Expr, axis: str) -> Verdict:
+        return self.findings.facts.divides(degree, symbol(axis))
+
+    def experts(self) -> bool:
+        """Whether expert parallelism shards every axis of experts, and every batch between them."""
+        rows = (
+            ("experts", self.placed.experts, axes_of_experts(self.blocks)),
+            ("batches", self.placed.batches, axes_of_batches(self.blocks)),
+        )
+        return all(self._all_on_experts(what, found, known) for what, found, known in rows)
+
+    def _all_on_experts(self, what: str, found: Collection[str], known: set[str | None]) -> bool:
+        named = bool(known) and None not in known
+        message = f"the strategy shards {what} over '{EXPERT}', and the model has none that a symbol names"
+        if not self._require(named, message):
+            return False
+        wanted = ", ".join(sorted(name for name in known if name is not None))
+        message = f"the axes of {what} on '{EXPERT}' are not those of the model: expected {wanted}"
+        return self._require(set(found) == known, message)
+
+    def _sizes(self, where: Place, degree: Expr, tables: Collection[str], copied: Collection[str]) -> None:
+        for axis in self.placed.axes:
+            self._size(where, axis, degree, tables, copied)
+
+    def _size(self, where: Place, axis: str, degree: Expr, tables: Collection[str], copied: Collection[str]) -> None:
+        """An axis has another size where the ranks do not divide it, and it may have: the next one that they divide.
+
+        The rows of a table have it where the numbers say so, and may have it where nothing is known; heads are copied unless the ranks
+        are known to divide them.
+        """
+        found, verdict = self.placed.resized.get(axis), self._divides(degree, axis)
+        if verdict.proved or (axis not in tables and axis not in copied):
+            self._require(found is None, f"the axis '{axis}' needs no other size than its own")
+            return
+        size = degree * ceildiv(symbol(axis), degree)
+        if found is not None:
+            self.findings.equal(self.rule, where, f"the size of the axis '{axis}'", found, size)
+        elif axis in copied or verdict.refuted:
+            self._require(False, f"nothing says that {degree.text} divides {axis}: expected 'resized [{axis} -> {size.text}]'")
 
 
 def _placed(written: Sequence[Placement]) -> Placed:
     """The placement of a module; empty if there is none."""
-    said: dict[tuple[str, bool], list[str]] = {}
-    for group in written[0].groups if written else ():
-        said.setdefault((group.mesh_axis, group.between), []).extend(group.axes)
-    axes, inside = (dict.fromkeys(said.get((TENSOR, between), ()), TENSOR) for between in (False, True))
-    experts, batches = (tuple(said.get((EXPERT, between), ())) for between in (False, True))
-    return Placed(axes, inside, written[0].resized if written else {}, experts, batches)
-
-
-def _verify_experts(findings: Findings, rule: str, where: Place | None, placed: Placed, blocks: Sequence[Operation]) -> bool:
-    """Expert parallelism shards every axis of experts, and every batch between them."""
-    for what, said, known in (
-        ("experts", placed.experts, axes_of_experts(blocks)),
-        ("batches", placed.batches, axes_of_batches(blocks)),
-    ):
-        if not known or None in known:
-            findings.refuse(rule, where, f"the strategy shards {what} over '{EXPERT}', and the model has none that a symbol names")
-            return False
-        if set(said) != known:
-            wanted = ", ".join(sorted(name for name in known if name is not None))
-            findings.refuse(rule, where, f"the axes of {what} on '{EXPERT}' are not those of the model: expected {wanted}")
-            return False
-    return True
-
-
-def _verify_sizes(
-    findings: Findings, rule: str, where: Place, placed: Placed, degree: Expr, tables: Collection[str], copied: Collection[str]
-) -> None:
-    """An axis has another size where the ranks do not divide it, and it may have: the next one that they divide.
-
-    The rows of a table have it where the numbers say so, and may have it where nothing is known; heads are copied unless the ranks are
-    known to divide them.
-    """
-    for axis in placed.axes:
-        found = placed.resized.get(axis)
-        verdict = findings.facts.divides(degree, symbol(axis))
-        if (axis in tables or axis in copied) and not verdict.proved:
-            size = degree * ceildiv(symbol(axis), degree)
-            if found is None and (axis in copied or verdict.refuted):
-                findings.refuse(rule, where, f"nothing says that {degree.text} divides {axis}: expected 'resized [{axis} -> {size.text}]'")
-            elif found is not None:
-                findings.equal(rule, where, f"the size of the axis '{axis}'", found, size)
-        elif found is not None:
-            findings.refuse(rule, where, f"the axis '{axis}' needs no other size than its own")
-
-
-def _divides(findings: Findings, degree: Expr, axis: str) -> bool:
-    """Whether the ranks are known to divide an axis: a last axis that a block returns may stay whole where they are not."""
-    return findings.facts.divides(degree, symbol(axis)).proved
+    axes: dict[tuple[str, bool], list[str]] = {}
+    for group in (group for placement in written[:1] for group in placement.groups):
+        axes.setdefault((group.mesh_axis, group.between), []).extend(group.axes)
+    everywhere, inside = (dict.fromkeys(axes.get((TENSOR, between), ()), TENSOR) for between in (False, True))
+    experts, batches = (tuple(axes.get((EXPERT, between), ())) for between in (False, True))
+    return Placed(everywhere, inside, written[0].resized if written else {}, experts, batches)

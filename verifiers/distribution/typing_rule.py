@@ -17,11 +17,12 @@ from types import MappingProxyType
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.factors import Factors, Tensor
-from bpir.dialects.model.rules.operation import ModelOperation, distinct, layer_of, settings_of
+from bpir.dialects.model.rules.operation import ModelOperation, settings_of
 from bpir.ir.attributes import Type
 from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation, types_of
 from bpir.ir.records import Record
+from bpir.verifiers.model_operations import rule_of
 
 _REMEMBERED = 4096
 """Typings that are kept: of the operations of a model under the placements that are tried."""
@@ -60,22 +61,23 @@ Sizes = Mapping[str, Sequence[Expr]]
 
 def sizes_of(factors: Factors, operation: Operation) -> Sizes:
     """The dimensions of each factor of an operation of a model."""
+    return _sizes(factors, types_of((*operation.operands, *operation.results)), _own_dims(operation))
+
+
+def _own_dims(operation: Operation) -> tuple[tuple[str, Expr], ...]:
+    """The dimensions of the factors that only an operation itself has, as the rows of a table."""
     rule = operation.declaration
-    own = rule.own_dims(settings_of(operation)) if isinstance(rule, ModelOperation) else {}
-    return _sizes(factors, types_of((*operation.operands, *operation.results)), tuple(own.items()))
+    return tuple(rule.own_dims(settings_of(operation)).items()) if isinstance(rule, ModelOperation) else ()
 
 
 @cache
 def _sizes(factors: Factors, types: tuple[Type, ...], own: tuple[tuple[str, Expr], ...]) -> Sizes:
     """The dimensions of each factor, from the types of operands and results; layers repeat."""
-    found: dict[str, list[Expr]] = {}
+    found: dict[str, dict[Expr, None]] = {}
     for tensor, type in zip((*factors.operands, *factors.results), types, strict=True):
         for factor, dim in zip(tensor, type.dims if isinstance(type, TensorType) else (), strict=False):
-            dims = found.setdefault(factor, [])
-            if dim not in dims:
-                dims.append(dim)
-    found.update((factor, [dim]) for factor, dim in own)
-    return found
+            found.setdefault(factor, {})[dim] = None
+    return {factor: list(dims) for factor, dims in found.items()} | {factor: [dim] for factor, dim in own}
 
 
 Split = Mapping[str, str]
@@ -138,13 +140,11 @@ def typing_of(operation: Operation, placed: Placed) -> Typing:
     Raises:
         Untypable: a mesh axis would split two factors, or one that the operation needs whole; the text says which.
     """
-    rule = operation.declaration
-    assert isinstance(rule, ModelOperation)
+    rule = rule_of(operation)
     factors = rule.factors(operation)
-    own = rule.own_dims(settings_of(operation))
     types = types_of((*operation.operands, *operation.results))
     whole = factors.whole | {rule.expert_factor}  # experts lie on an axis of their own
-    return _typing(factors, whole, types, tuple(own.items()), tuple(placed.axes.items()), tuple(placed.between.items()))
+    return _typing(factors, whole, types, _own_dims(operation), tuple(placed.axes.items()), tuple(placed.between.items()))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -180,157 +180,31 @@ def _split(whole: Container[str], sizes: Sizes, among: Container[str], axes: Map
     """
     found: dict[str, str] = {}
     for factor, dims in sizes.items():
-        for name in map(symbol_name, dims):
-            if factor not in among or name is None or name not in axes:
-                continue
+        for name in _placed(dims, axes) if factor in among else ():
             if factor in whole:
                 raise Untypable(f"needs the axis {_spelled(dims)} whole")
-            left = [dim for dim in dims if dim is not ONE and symbol_name(dim) not in axes]
-            if left:
-                raise Untypable(f"shares the axis {name} with {_spelled(left)}, which is not placed")
+            _all_placed(name, dims, axes)
             other = found.setdefault(axes[name], factor)
             if other != factor:
                 raise Untypable(f"has two axes on '{axes[name]}': {_spelled(sizes[other])} and {_spelled(dims)}")
     return found
 
 
+def _placed(dims: Iterable[Expr], axes: Container[str]) -> list[str]:
+    """The names of those dimensions that are placed."""
+    return [name for name in map(symbol_name, dims) if name is not None and name in axes]
+
+
+def _all_placed(name: str, dims: Iterable[Expr], axes: Container[str]) -> None:
+    """All dimensions of the factor that an axis shares are placed; one of size 1 needs no place.
+
+    Raises:
+        Untypable: one is not.
+    """
+    left = [dim for dim in dims if dim is not ONE and symbol_name(dim) not in axes]
+    if left:
+        raise Untypable(f"shares the axis {name} with {_spelled(left)}, which is not placed")
+
+
 def _spelled(dims: Iterable[Expr]) -> str:
     return " or ".join(dim.text for dim in dims)
-
-
-def wrong_placement(block: Operation, placed: Placed) -> str:
-    """Why a block can't be typed under a placement; empty if it can.
-
-    What comes in lies whole over the mesh axes of `axes`, and what goes out, but for its last axis (the vocabulary of a head).
-    """
-    for dim in _boundary(block):
-        if symbol_name(dim) in placed.axes:
-            return f"the axis {dim.text} is on the boundary of the block, where it lies whole"
-    return next(filter(None, (_untypable(operation, placed) for operation in distinct(block.body))), "")
-
-
-def could_be_placed(blocks: Sequence[Operation], placed: Placed, mesh_axis: str) -> list[str]:
-    """The axes of weights that could be placed on a mesh axis, too, in all blocks alike: none if the placement is maximal."""
-    whole = {symbol_name(dim) for block in blocks for dim in _boundary(block)}
-    users, weights = _users(blocks)
-    found = []
-    for name in (name for name in weights if name not in placed.axes):
-        group = _same_factor(name, users)
-        more = Placed({**placed.axes, **dict.fromkeys(group, mesh_axis)}, placed.between)
-        if whole.isdisjoint(group) and not any(_untypable(user, more) for one in group for user in users[one]):
-            found.append(name)
-    return found
-
-
-def _users(blocks: Sequence[Operation]) -> tuple[dict[str, list[Operation]], list[str]]:
-    """The operations that have each axis, of those that are alike the first, and the axes that weights have."""
-    users: dict[str, list[Operation]] = {}
-    weights: dict[str, None] = {}
-    for operation in distinct(operation for block in blocks for operation in block.body):
-        for name, of_weight in axes_of(operation).items():
-            users.setdefault(name, []).append(operation)
-            if of_weight:
-                weights[name] = None
-    return users, list(weights)
-
-
-def _same_factor(name: str, users: Mapping[str, Sequence[Operation]]) -> set[str]:
-    """The axes that can only be placed together: those that are the same factor of an operation."""
-    found, stack = {name}, [name]
-    while stack:
-        for operation in users[stack.pop()]:
-            rule = operation.declaration
-            assert isinstance(rule, ModelOperation)
-            for dims in sizes_of(rule.factors(operation), operation).values():
-                names = {other for other in map(symbol_name, dims) if other is not None}
-                if not names.isdisjoint(found) and not names <= found:
-                    stack += names - found
-                    found |= names
-    return found
-
-
-def largest_placement(blocks: Sequence[Operation]) -> list[str]:
-    """Axes of weights that several ranks could share: of what excludes each other, the first."""
-    found: list[str] = []
-    users, _ = _users(blocks)
-    for name in could_be_placed(blocks, Placed({}), ""):
-        if name not in found:
-            group = _same_factor(name, users)
-            placed = Placed(dict.fromkeys([*found, *group], ""))
-            if not any(_untypable(user, placed) for one in group for user in users[one]):
-                found += sorted(group)
-    return found
-
-
-def table_axes(blocks: Iterable[Operation]) -> set[str]:
-    """The axes that only a weight has, which may be padded: what is not looked up is in no result."""
-    found: set[str] = set()
-    for operation in distinct(operation for block in blocks for operation in block.body):
-        rule = operation.declaration
-        if isinstance(rule, ModelOperation):
-            sizes = rule.own_dims(settings_of(operation))
-            whole = {*rule.factors(operation).whole, rule.expert_factor}
-            found.update(name for factor, dim in sizes.items() if factor not in whole and (name := symbol_name(dim)) is not None)
-    return found
-
-
-def copied_axes(blocks: Iterable[Operation]) -> set[str]:
-    """The axes of heads that serve several heads each: a rank may hold a copy of one."""
-    found: set[str] = set()
-    for operation in distinct(operation for block in blocks for operation in block.body):
-        rule = operation.declaration
-        if isinstance(rule, ModelOperation):
-            for tensor, value in zip(rule.factors(operation).operands, operation.operands, strict=True):
-                assert isinstance(value.type, TensorType)
-                dims = dict(zip(tensor, value.type.dims, strict=True))
-                served = [r.left for r in rule.requires(operation) if r.kind == "divides"]
-                found.update(name for dim in dims.values() if dim in served and (name := symbol_name(dim)) is not None)
-    return found
-
-
-def returned_axes(block: Operation) -> set[str]:
-    """The last axes of what a block returns."""
-    last = (v.type.dims[-1] for v in (block.body[-1].operands if block.body else ()) if isinstance(v.type, TensorType))
-    return {name for name in map(symbol_name, last) if name is not None}
-
-
-def _untypable(operation: Operation, placed: Placed) -> str:
-    if isinstance(operation.declaration, ModelOperation):
-        try:
-            typing_of(operation, placed)
-        except Untypable as why:
-            return f"'{layer_of(operation) or operation.name}' {why}"
-    return ""
-
-
-def _boundary(block: Operation) -> Iterable[Expr]:
-    for value in block.regions[0].blocks[0].arguments:
-        yield from value.type.dims if isinstance(value.type, TensorType) else ()
-    for value in block.body[-1].operands if block.body else ():
-        yield from value.type.dims[:-1] if isinstance(value.type, TensorType) else ()
-
-
-def axes_of(operation: Operation) -> dict[str, bool]:
-    """The axes of an operation that a placement could name, and whether a weight has them."""
-    rule = operation.declaration
-    if not isinstance(rule, ModelOperation):
-        return {}
-    factors = rule.factors(operation)
-    of_weights = {factor for weights in factors.weights for weight in weights for factor in weight}
-    found: dict[str, bool] = {}
-    for factor, dims in sizes_of(factors, operation).items():
-        for name in map(symbol_name, dims):
-            if name is not None:
-                found[name] = found.get(name, False) or factor in of_weights
-    return found
-
-
-def weight_symbols(operation: Operation) -> set[str]:
-    """The symbols in the dimensions of an operation's weights."""
-    rule = operation.declaration
-    if not isinstance(rule, ModelOperation):
-        return set()
-    factors = rule.factors(operation)
-    of_weights = {factor for weights in factors.weights for weight in weights for factor in weight}
-    sizes = sizes_of(factors, operation)
-    return {name for factor in of_weights for dim in sizes.get(factor, ()) for name in dim.symbols}

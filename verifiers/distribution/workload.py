@@ -7,7 +7,7 @@ visible tokens are the sequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
@@ -18,7 +18,9 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, maximum, mi
 from bpir.ir.operation import Operation, Value
 from bpir.ir.records import Record, evolved
 from bpir.ir.relations.facts import Relation
-from bpir.verifiers.distribution.typing_rule import symbol_name, weight_symbols
+from bpir.verifiers.distribution.possible_placements import weight_symbols
+from bpir.verifiers.distribution.typing_rule import symbol_name
+from bpir.verifiers.model_operations import tensor_of, tensors_of
 
 Fields = Mapping[str, Attribute]
 
@@ -77,30 +79,31 @@ def inference_phase(block: Operation, workload: Fields) -> Phase:
     context, query, needs = _tokens(name, workload, named)
     sizes = [(batch, as_expr(workload.get("batch")) or batch), *([(named, context)] if named is not None else [])]
     every = as_word(workload.get("head")) == "all" or query is ONE
-    return Phase(
-        name,
-        context,
-        query,
-        _replacing(block, [*sizes, (token, query)]),
-        None if every else _replacing(block, [*sizes, (token, ONE)]),
-        needs,
-        as_word(workload.get("causal")) or "dense",
-    )
+    last = None if every else _replacing(block, [*sizes, (token, ONE)])
+    causal = as_word(workload.get("causal")) or "dense"
+    return Phase(name, context, query, _replacing(block, [*sizes, (token, query)]), last, needs, causal)
 
 
-def _tokens(phase: str, workload: Fields, named: Expr | None) -> tuple[Expr, Expr, tuple[Relation, ...]]:
-    """The visible tokens, the new ones, and what must hold of them: of `context = prefix + query` two give the third."""
+_Tokens = tuple[Expr, Expr, tuple[Relation, ...]]
+"""The visible tokens, the new ones, and what must hold of them."""
+
+
+def _tokens(phase: str, workload: Fields, named: Expr | None) -> _Tokens:
+    """The tokens of a phase: of `context = prefix + query` two give the third."""
     context, query, prefix = (as_expr(workload.get(field)) for field in ("context", "query", "prefix"))
     if phase == "decode" and (query or prefix) is not None:
         raise UnreadableWorkload("'query' and 'prefix' are fields of prefill")
     if query is not None and prefix is not None:
         whole = query + prefix
         return whole, query, (Relation("equal", context, whole),) if context is not None else ()
-    context = context or named
-    if context is None:
+    visible = context or named
+    if visible is None:
         raise UnreadableWorkload("the workload does not say how many tokens are visible")
-    if phase == "decode":
-        return context, ONE, ()
+    return (visible, ONE, ()) if phase == "decode" else _prefill(visible, query, prefix)
+
+
+def _prefill(context: Expr, query: Expr | None, prefix: Expr | None) -> _Tokens:
+    """The tokens of prefill, of which so many are visible; the new ones, or those before them, may be said."""
     if query is not None:
         return context, query, (Relation("greater", context + ONE, query),)
     if prefix is not None:
@@ -126,36 +129,38 @@ def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
     if wrong is not None:
         raise UnreadableWorkload("training has no phase" if wrong == "phase" else f"training has no '{wrong}'")
     batch, token = _axes(block, workload)
-    tokens = as_expr(workload.get("context")) or token
+    tokens, named = as_expr(workload.get("context")) or token, _context(block)
     sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, tokens)]
-    named = _context(block)
-    return _replacing(block, [*sizes, *([(named, tokens)] if named is not None and named is not token else [])])
+    if named is not None and named is not token:
+        sizes.append((named, tokens))
+    return _replacing(block, sizes)
 
 
 def token_axis(block: Operation) -> Expr:
     """The second dimension of the first argument: the axis that sequence parallelism shards."""
-    type = block.regions[0].blocks[0].arguments[0].type
-    assert isinstance(type, TensorType)
-    return type.dims[1]
+    return tensor_of(block.arguments[0]).dims[1]
 
 
 def _axes(block: Operation, workload: Fields) -> tuple[Expr, Expr]:
     """The batch axis and the token axis of a block."""
-    first = block.regions[0].blocks[0].arguments[0].type if block.regions[0].blocks[0].arguments else None
-    if not isinstance(first, TensorType) or len(first.dims) < 2:
+    first = tensors_of(block.arguments[:1])
+    if not first or len(first[0].dims) < 2:
         raise UnreadableWorkload("the first argument of the block has no batch axis and token axis")
-    known = [dim for dim in first.dims if symbol_name(dim) is not None]
-    found = []
-    for field, dim in zip(("batch_axis", "token_axis"), first.dims, strict=False):
-        named = as_expr(workload.get(field))
-        if named is not None and named not in known:
-            names = ", ".join(dim.text for dim in known) or "none"
-            raise UnreadableWorkload(f"'{field}' must be a symbol that is a dimension of the block's input ({names}), not '{named.text}'")
-        found.append(named or dim)
-    batch, token = found
+    dims = first[0].dims
+    batch, token = (_axis(workload, field, dim, dims) for field, dim in zip(("batch_axis", "token_axis"), dims, strict=False))
     if batch is token:
         raise UnreadableWorkload(f"the batch axis and the token axis are both '{batch.text}'")
     return batch, token
+
+
+def _axis(workload: Fields, field: str, dim: Expr, dims: Sequence[Expr]) -> Expr:
+    """The axis that a field of the workload names among the dimensions; the dimension at its place if it does not say."""
+    named = as_expr(workload.get(field))
+    known = [dim for dim in dims if symbol_name(dim) is not None]
+    if named is not None and named not in known:
+        names = ", ".join(dim.text for dim in known) or "none"
+        raise UnreadableWorkload(f"'{field}' must be a symbol that is a dimension of the block's input ({names}), not '{named.text}'")
+    return named or dim
 
 
 def _contexts(block: Operation) -> set[Expr]:
@@ -172,12 +177,10 @@ def _context(block: Operation) -> Expr | None:
 
 def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Expr]:
     """The substitute for each symbol; weights are the same under every workload, so none of their axes is replaced."""
-    found = {}
+    found = {axis.text: size for axis, size in sizes if axis is not size}
     for axis, size in sizes:
-        if axis is not size:
-            if symbol_name(axis) is None:
-                raise UnreadableWorkload(f"the axis '{axis.text}' can't become '{size.text}'")
-            found[axis.text] = size
+        if axis is not size and symbol_name(axis) is None:
+            raise UnreadableWorkload(f"the axis '{axis.text}' can't become '{size.text}'")
     for operation in block.body:
         changed = weight_symbols(operation) & found.keys()
         if changed:
@@ -214,9 +217,8 @@ def over_new_tokens(operation: Operation) -> bool:
     if comes_from_append(operation) or "context" in operation.properties:
         return True
     query, key = operation.operands[0], operation.operands[-2]
-    if not isinstance(query.type, TensorType) or not isinstance(key.type, TensorType):
-        return True
-    return query.type.dims[1] is key.type.dims[1] and bool(_arguments(query) & _arguments(key))
+    types = tensors_of((query, key))
+    return len(types) < 2 or (types[0].dims[1] is types[1].dims[1] and bool(_arguments(query) & _arguments(key)))
 
 
 def comes_from_append(operation: Operation) -> bool:
@@ -226,18 +228,14 @@ def comes_from_append(operation: Operation) -> bool:
 
 def _arguments(value: Value) -> set[Value]:
     """The arguments of the block that a value depends on."""
-    found: set[Value] = set()
     seen: set[Value] = set()
     stack = [value]
     while stack:
         current = stack.pop()
         if current not in seen:
             seen.add(current)
-            if isinstance(current.owner, Operation):
-                stack.extend(current.owner.operands)
-            else:
-                found.add(current)
-    return found
+            stack += current.owner.operands if isinstance(current.owner, Operation) else ()
+    return {value for value in seen if not isinstance(value.owner, Operation)}
 
 
 def behind_last_token(block: Operation, phase: Phase) -> set[Value]:
@@ -247,15 +245,21 @@ def behind_last_token(block: Operation, phase: Phase) -> set[Value]:
         UnreadableWorkload: an operation reads such a value beside one of all tokens.
     """
     found: set[Value] = set()
-    for operation in block.body:
-        rule = operation.declaration
-        if not isinstance(rule, ModelOperation):
-            continue
-        if rule.keeps_last_token and phase.last is not None:
+    for operation in ModelOperation.each(block.body):
+        if operation.keeps_last_token and phase.last is not None:
             found.update(operation.results)
         elif not found.isdisjoint(operation.operands):
-            types = [v.type for v in operation.operands if v not in found and isinstance(v.type, TensorType)]
-            if any(phase.type(type) is not phase.type(type, last=True) for type in types):
-                raise UnreadableWorkload(f"'{layer_of(operation)}' reads all tokens beside the last one")
+            _no_other_tokens(operation.operation, phase, found)
             found.update(operation.results)
     return found
+
+
+def _no_other_tokens(operation: Operation, phase: Phase, last: Collection[Value]) -> None:
+    """An operation reads no value of all tokens beside one of the last token.
+
+    Raises:
+        UnreadableWorkload: it does.
+    """
+    types = tensors_of(value for value in operation.operands if value not in last)
+    if any(phase.type(type) is not phase.type(type, last=True) for type in types):
+        raise UnreadableWorkload(f"'{layer_of(operation)}' reads all tokens beside the last one")

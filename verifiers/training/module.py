@@ -27,7 +27,8 @@ from bpir.verifiers.distribution.corresponding_blocks import corresponding_block
 from bpir.verifiers.distribution.expert_rows import exchanging, shared_by_experts
 from bpir.verifiers.distribution.network_calls import CallLabels, verify_network
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR, verify_placement
-from bpir.verifiers.distribution.typing_rule import Placed, largest_placement, symbol_name
+from bpir.verifiers.distribution.possible_placements import largest_placement
+from bpir.verifiers.distribution.typing_rule import Placed, symbol_name
 from bpir.verifiers.distribution.workload import UnreadableWorkload, token_axis, training_sizes
 from bpir.verifiers.findings import Findings, shares
 from bpir.verifiers.inputs import fields_named, verify_kept
