@@ -18,18 +18,15 @@ REPLICAS = (DATA, "expert")
 F32 = FloatType("f32")
 """The element of gradients that are kept in f32 (Narayanan et al. 2021, section 5.1: the main gradients)."""
 
-OPTIMIZER_STATES, GRADIENTS, WEIGHTS = 1, 2, 3
-"""The stage from which on each is shared (Rajbhandari et al. 2019, section 5): P_os, P_os+g, P_os+g+p."""
-
 
 def zero_stage(strategy: Mapping[str, Attribute]) -> int:
     """The ZeRO stage of a strategy; `optimizer_sharding = true` shares optimizer states and the kept gradient, as stage 2 does."""
     said = as_word(strategy.get("zero"))
     if said is not None:
         return int(said)
-    return GRADIENTS if as_word(strategy.get("optimizer_sharding")) == "true" else 0
+    return 2 if as_word(strategy.get("optimizer_sharding")) == "true" else 0
 
 
 def reduces_in_backward(strategy: Mapping[str, Attribute]) -> bool:
     """Whether gradients of weights are reduced as soon as backward has them: a rank that keeps a share of them has no room for all."""
-    return zero_stage(strategy) >= GRADIENTS
+    return zero_stage(strategy) >= 2

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist import collective_tasks
-from bpir.dialects.replicas import F32, OPTIMIZER_STATES, WEIGHTS
+from bpir.dialects.model.rules.conventions import OPTIMIZER_STATES, WEIGHTS
+from bpir.dialects.replicas import F32
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.operation import Value
 from bpir.passes.training.graph import Layer

@@ -9,7 +9,6 @@ import attrs
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import Memory
-from bpir.dialects.replicas import GRADIENTS
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Meter
@@ -59,7 +58,7 @@ class LayerBytes:
         made = update.results if update is not None and not tied else []
         adam = tasks.get("optimizer")
         read = adam.operands if adam is not None else []
-        kept = read if self.zero >= GRADIENTS else made
+        kept = read if self.zero >= 2 else made
         copies = adam is not None and self.updates.copies(self.updates.like(adam))
         return {
             "weight": self._weights(forward if not tied else None),

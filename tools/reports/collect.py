@@ -11,7 +11,7 @@ import attrs
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ConcretePlanIR, DistributedTaskIR, ModuleIR, PortablePlanIR
 from bpir.dialects.network import flat_name, own_names
-from bpir.dialects.replicas import DATA, OPTIMIZER_STATES, zero_stage
+from bpir.dialects.replicas import DATA, zero_stage
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant, maximum, total
 from bpir.ir.operation import Operation
@@ -88,7 +88,7 @@ def _degree(module: Operation, axis: str = TENSOR) -> Expr:
 def _replicas(module: Operation) -> Replicas:
     """The replicas of the batch, and whether they share the optimizer."""
     stages = {zero_stage(strategy.fields) for strategy in ModuleIR(module).strategies}
-    return Replicas(_degree(module, DATA), min(stages, default=0) >= OPTIMIZER_STATES)
+    return Replicas(_degree(module, DATA), min(stages, default=0) >= 1)
 
 
 def _model(title: str, module: Operation) -> Report:

@@ -14,13 +14,15 @@ from bpir.dialects.bp import NO_WORK, TensorType, Work, work
 from bpir.dialects.model.rules.operation import Local, ModelOperation
 from bpir.dialects.model.rules.reads import Read
 from bpir.dialects.model.rules.sizes import gather_work, reduction_work
-from bpir.dialects.replicas import GRADIENTS, OPTIMIZER_STATES, WEIGHTS
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant, total
 from bpir.ir.records import Interned
 from bpir.ir.relations.facts import Facts
 
 FP32 = 4
 """The bytes of an element in f32."""
+
+OPTIMIZER_STATES, GRADIENTS, WEIGHTS = 1, 2, 3
+"""The stage of ZeRO from which on replicas share each (Rajbhandari et al. 2019, section 5): P_os, P_os+g, P_os+g+p."""
 
 
 class Choices(metaclass=Interned):

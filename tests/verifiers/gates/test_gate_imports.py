@@ -11,7 +11,7 @@ VERIFIERS = Path(__file__).parent.parent.parent.parent / "verifiers"
 OF_THE_PASSES = {
     "bpir.dialects.concrete.contract": {"*"},
     "bpir.dialects.dist.memory": {"local_bytes", "weight_bytes"},
-    "bpir.dialects.replicas": {"zero_stage", "reduces_in_backward", "OPTIMIZER_STATES", "GRADIENTS", "WEIGHTS"},
+    "bpir.dialects.replicas": {"zero_stage", "reduces_in_backward"},
 }
 """Functions that a derivation uses, by module; `*` for all."""
 
