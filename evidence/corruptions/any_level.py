@@ -145,12 +145,16 @@ def words(operations: list[Operation]) -> Found:
                 yield Corruption(f"{name}: unknown", where, put(index, name, StringAttr(f"{attribute.value}x")))
 
 
+def _is_list(attribute: Attribute) -> bool:
+    return isinstance(attribute, ArrayAttr) and not any(expressions_in(attribute))
+
+
 def lists(operations: list[Operation]) -> Found:
     """Drop, add, duplicate, replace and reorder the members of each list of words or references."""
     pools: dict[tuple[str, str], list[Attribute]] = {}
     for operation in operations:
         for name, attribute in operation.properties.items():
-            if isinstance(attribute, ArrayAttr) and not any(expressions_in(attribute)):
+            if isinstance(attribute, ArrayAttr) and _is_list(attribute):
                 pool = pools.setdefault((operation.name, name), [])
                 pool += [v for v in attribute.values if v not in pool]
     for index, operation in enumerate(operations):
@@ -159,22 +163,27 @@ def lists(operations: list[Operation]) -> Found:
             if name not in operation.properties and pool:
                 yield Corruption(f"{name}: added", name_of(operation), put(index, name, ArrayAttr((pool[0],))))
         for name, attribute in operation.properties.items():
-            if not isinstance(attribute, ArrayAttr) or any(expressions_in(attribute)):
-                continue
-            values = attribute.values
-            others = [v for v in pools[operation.name, name] if v not in values]
-            where = f"{name_of(operation)} {name}"
-            for place in range(len(values)):
-                yield Corruption(f"{name}: member dropped", where, put(index, name, ArrayAttr((*values[:place], *values[place + 1 :]))))
-            for place in range(len(values)) if others else ():
-                replaced = (*values[:place], others[-1], *values[place + 1 :])
-                yield Corruption(f"{name}: member replaced", where, put(index, name, ArrayAttr(replaced)))
-            for other in others[:1]:
-                yield Corruption(f"{name}: member added", where, put(index, name, ArrayAttr((*values, other))))
-            if values:
-                yield Corruption(f"{name}: member duplicated", where, put(index, name, ArrayAttr((*values, values[0]))))
-            if len(set(values)) > 1:
-                yield Corruption(f"{name}: members reordered", where, put(index, name, ArrayAttr(values[::-1])))
+            if isinstance(attribute, ArrayAttr) and _is_list(attribute):
+                others = [v for v in pools[operation.name, name] if v not in attribute.values]
+                for what, new in _changed_members(attribute.values, others[:1], others[-1:]):
+                    yield Corruption(f"{name}: {what}", f"{name_of(operation)} {name}", put(index, name, ArrayAttr(new)))
+
+
+def _changed_members(
+    values: tuple[Attribute, ...], first: list[Attribute], last: list[Attribute]
+) -> Iterator[tuple[str, tuple[Attribute, ...]]]:
+    """Each change of a list, of whose possible further members the first is added and the last put in place of another."""
+    for place in range(len(values)):
+        yield "member dropped", (*values[:place], *values[place + 1 :])
+    for other in last:
+        for place in range(len(values)):
+            yield "member replaced", (*values[:place], other, *values[place + 1 :])
+    for other in first:
+        yield "member added", (*values, other)
+    if values:
+        yield "member duplicated", (*values, values[0])
+    if len(set(values)) > 1:
+        yield "members reordered", values[::-1]
 
 
 def references_to(operations: list[Operation]) -> Found:
@@ -191,52 +200,63 @@ def references_to(operations: list[Operation]) -> Found:
 # --- operations
 
 
+def _twice(index: int, suffix: str) -> Change:
+    """A copy of the operation behind it."""
+
+    def change(ops: list[Operation]) -> None:
+        block = ops[index].parent
+        assert block is not None
+        block.operations.insert(place_of(ops[index]) + 1, copy_of(ops[index], suffix))
+
+    return change
+
+
+def _split(index: int) -> Change:
+    """A copy of the operation behind it, which all readers but the first read."""
+
+    def change(ops: list[Operation]) -> None:
+        block = ops[index].parent
+        assert block is not None
+        new = copy_of(ops[index], "_more")
+        block.operations.insert(place_of(ops[index]) + 1, new)
+        users = [(u, p) for u in block.operations for p, v in enumerate(u.operands) if v in ops[index].results]
+        for user, place in users[1:]:
+            user.operands[place] = new.results[user.operands[place].index]
+
+    return change
+
+
 def moves(operations: list[Operation]) -> Found:
     """Drop, duplicate and move every operation but terminators."""
-
-    def twice(index: int, suffix: str) -> Change:
-        def change(ops: list[Operation]) -> None:
-            block = ops[index].parent
-            assert block is not None
-            block.operations.insert(place_of(ops[index]) + 1, copy_of(ops[index], suffix))
-
-        return change
-
-    def split(index: int) -> Change:
-        def change(ops: list[Operation]) -> None:
-            block = ops[index].parent
-            assert block is not None
-            new = copy_of(ops[index], "_more")
-            block.operations.insert(place_of(ops[index]) + 1, new)
-            users = [(u, p) for u in block.operations for p, v in enumerate(u.operands) if v in ops[index].results]
-            for user, place in users[1:]:
-                user.operands[place] = new.results[user.operands[place].index]
-
-        return change
-
     for index, operation in enumerate(operations):
         if not movable(operation):
             continue
         block = operation.parent
         assert block is not None
-        where, here, last = name_of(operation), place_of(operation), len(block.operations) - 1
+        where = name_of(operation)
         kind = operation.properties.get("kind") if operation.name == "dist.compute" else None
         yield Corruption(f"dropped: {kind or operation.name}", where, lambda ops, i=index: drop(ops[i]))
-        yield Corruption("operation duplicated", where, twice(index, "_more"))
-        yield Corruption("operation duplicated by name", where, twice(index, ""))
+        yield Corruption("operation duplicated", where, _twice(index, "_more"))
+        yield Corruption("operation duplicated by name", where, _twice(index, ""))
         if sum(v in operation.results for o in block.operations for v in o.operands) > 1:
-            yield Corruption("operation split between readers", where, split(index))
-        if here < last:
-            yield Corruption("operation moved down", where, lambda ops, i=index, to=here + 1: move(ops[i], to))
-        yield Corruption("operation moved to the front", where, lambda ops, i=index: move(ops[i], 0))
-        made = [place_of(v.owner) for v in operation.operands if isinstance(v.owner, Operation) and v.owner.parent is block]
-        first = max(made, default=-1) + 1
-        if operation.operands and first < here:
-            yield Corruption("operation moved to its operands", where, lambda ops, i=index, to=first: move(ops[i], to))
-        used = [i for i, o in enumerate(block.operations) if any(v in operation.results for v in o.operands)]
-        reader = min(used, default=last) - 1
-        if operation.results and reader > here:
-            yield Corruption("operation moved to its first reader", where, lambda ops, i=index, to=reader: move(ops[i], to))
+            yield Corruption("operation split between readers", where, _split(index))
+        for what, to in _other_places(operation, block):
+            yield Corruption(f"operation moved {what}", where, lambda ops, i=index, to=to: move(ops[i], to))
+
+
+def _other_places(operation: Operation, block: Block) -> Iterator[tuple[str, int]]:
+    here, last = place_of(operation), len(block.operations) - 1
+    if here < last:
+        yield "down", here + 1
+    yield "to the front", 0
+    made = [place_of(v.owner) for v in operation.operands if isinstance(v.owner, Operation) and v.owner.parent is block]
+    first = max(made, default=-1) + 1
+    if operation.operands and first < here:
+        yield "to its operands", first
+    used = [i for i, o in enumerate(block.operations) if any(v in operation.results for v in o.operands)]
+    reader = min(used, default=last) - 1
+    if operation.results and reader > here:
+        yield "to its first reader", reader
 
 
 def exchanges(operations: list[Operation]) -> Found:

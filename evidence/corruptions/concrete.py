@@ -5,7 +5,7 @@ What the forger rebuilds (offsets, queues and slots, fingerprints) follows the c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from corruptions.corruption import Change, Corruption, Found, at, copy_of, declared_as, move, name_of, place_of, put
 from raw import devices_of, expr_of, fields_of, is_command, kind_of, names_of, number_of, reference_of, symbol_of, text_of
@@ -59,20 +59,29 @@ def commands(operations: list[Operation]) -> Found:
         for kind in ("launch", "host_call", "collective"):
             if "implementation" in operation.properties and kind_of(operation) != kind:
                 yield Corruption("another kind of command", where, consistent(at(index, lambda o, k=kind: declared_as(o, f"concrete.{k}"))))
-        before = known[: known.index(operation)]
-        needed = names_of(operation, "after")
-        for other in [o for o in before if symbol_of(o) not in needed][-1:]:
-            more = references([*needed, symbol_of(other)])
-            yield Corruption("after more, consistently", where, consistent(put(index, "after", more)))
-        for name in needed:
-            left = [n for n in needed if n != name]
-            yield Corruption("after less, consistently", where, consistent(put(index, "after", references(left) if left else None)))
-        for field in ("reads", "writes"):
-            used = names_of(operation, field)
-            other_name = next(n for n in buffers if n not in used)
-            yield Corruption(f"{field} more", where, put(index, field, references([*used, other_name])))
-            if used:
-                yield Corruption(f"{field} another", where, put(index, field, references([*used[1:], other_name])))
+        for what, names in _dependencies(operation, known):
+            yield Corruption(f"after {what}, consistently", where, consistent(put(index, "after", references(names) if names else None)))
+        for what, field, names in _uses(operation, buffers):
+            yield Corruption(f"{field} {what}", where, put(index, field, references(names)))
+
+
+def _dependencies(command: Operation, known: list[Operation]) -> Iterator[tuple[str, list[str]]]:
+    """One dependency more, or one less."""
+    needed = names_of(command, "after")
+    for other in [o for o in known[: known.index(command)] if symbol_of(o) not in needed][-1:]:
+        yield "more", [*needed, symbol_of(other)]
+    for name in needed:
+        yield "less", [n for n in needed if n != name]
+
+
+def _uses(command: Operation, buffers: list[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """One buffer more, or another one in place of one."""
+    for field in ("reads", "writes"):
+        used = names_of(command, field)
+        other = next(n for n in buffers if n not in used)
+        yield "more", field, [*used, other]
+        if used:
+            yield "another", field, [*used[1:], other]
 
 
 def _another(command: Operation, source: str) -> None:

@@ -28,41 +28,55 @@ def _seen_before(operation: Operation) -> list[Value]:
     return [*block.arguments, *(v for o in block.operations[: place_of(operation)] for v in o.results)]
 
 
+def _reading(index: int, place: int, owner: int, which: int) -> Change:
+    """Read a result of the operation at the place `owner` of the block, or one of its arguments (-1)."""
+
+    def change(ops: list[Operation]) -> None:
+        block = ops[index].parent
+        assert block is not None
+        ops[index].operands[place] = (block.arguments if owner < 0 else block.operations[owner].results)[which]
+
+    return change
+
+
 def operands(operations: list[Operation]) -> Found:
     """Read another value of the same type, or of any; read too few or too many; exchange what is read."""
-
-    def read(index: int, place: int, owner: int, which: int) -> Change:
-        def change(ops: list[Operation]) -> None:
-            block = ops[index].parent
-            assert block is not None
-            ops[index].operands[place] = (block.arguments if owner < 0 else block.operations[owner].results)[which]
-
-        return change
-
     for index, operation in enumerate(operations):
         if operation.parent is None or not operation.operands:
             continue
         where = name_of(operation)
         visible = _seen_before(operation)
         for place, value in enumerate(operation.operands):
-            same = [v for v in visible if v.type is value.type and v is not value]
-            names = [v for v in same if v.name and value.name and v.name.split("_")[0] == value.name.split("_")[0]]
-            picks = [("operand of the same type", v) for v in (same[:1] + same[-1:])]
-            picks += [("operand of the same type and name", v) for v in names]
-            picks += [("operand of any type", v) for v in [v for v in visible if v.type is not value.type][-1:]]
-            for what, other in picks:
+            for what, other in _others(value, visible):
                 owner = place_of(other.owner) if isinstance(other.owner, Operation) else -1
-                yield Corruption(what, f"{where} {place}", read(index, place, owner, other.index))
+                yield Corruption(what, f"{where} {place}", _reading(index, place, owner, other.index))
             yield Corruption("operand dropped", f"{where} {place}", at(index, lambda o, p=place: o.operands.pop(p) and None))
         yield Corruption("operand added", where, at(index, lambda o: o.operands.append(o.operands[0])))
         if len({*operation.operands}) > 1:
             yield Corruption("operands exchanged", where, at(index, lambda o: o.operands.reverse()))
+    yield from _results(operations)
+
+
+def _others(value: Value, visible: list[Value]) -> list[tuple[str, Value]]:
+    """Visible values that might be read in place of a value."""
+    same = [v for v in visible if v.type is value.type and v is not value]
+    named = [v for v in same if v.name and value.name and v.name.split("_")[0] == value.name.split("_")[0]]
+    different = [v for v in visible if v.type is not value.type]
+    return [
+        *(("operand of the same type", v) for v in same[:1] + same[-1:]),
+        *(("operand of the same type and name", v) for v in named),
+        *(("operand of any type", v) for v in different[-1:]),
+    ]
+
+
+def _results(operations: list[Operation]) -> Found:
+    """Give a result fewer or more; keep a value more."""
     for index, operation in enumerate(operations):
         if operation.parent is None or not operation.name.startswith("dist."):
             continue
         if operation.results:
             yield Corruption("result dropped", name_of(operation), at(index, lambda o: o.results.pop() and None))
-        kind = operation.results[0].type if operation.results else next((v.type for v in operation.operands), None)
+        kind = next((v.type for v in (*operation.results, *operation.operands)), None)
         if kind is not None and operation.name == "dist.compute":
             yield Corruption("result added", name_of(operation), at(index, lambda o, t=kind: o.results.append(Value(t))))
         if operation.name == "dist.memory":

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -59,7 +59,6 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
     """Verify a corrupted target of a source, or a target of a corrupted source, as `bp-verify` does; if that passes, demand a proof that
     the corrupted module is the valid one, or what the pass derives under the fields that the answer names.
     """
-    valid = target if side == "target" else source
     pair = (source, corrupted) if side == "target" else (corrupted, target)
     named: list[str] = []
     try:
@@ -71,15 +70,23 @@ def judge(source: Operation, target: Operation, corrupted: Operation, side: str 
     except DiagnosticError as refusal:
         found = list(refusal.diagnostics)
     if not found:
-        erased = ("model.dropout", "dropout") if level_of(target) == "dist" and not _trains(target) else ()
-        if side == "target" and level_of(target) == "dist":
-            valid = _derived(source, [*_chosen(target), *named], f"distribute-{'training' if _trains(target) else 'inference'}")
-        if side == "target" and level_of(target) == "concrete" and named:
-            valid = _derived(source, named, f"bind-{_kind_of_target(target)}")
-        assumed = symbol_table(target).assumptions if side == "source" else ()
+        valid, erased, assumed = _meant(source, target, side, named)
         return Verdict(EQUIVALENT if equivalent(valid, corrupted, erased, assumed, source) else WRONG, first=f"under {', '.join(named)}")
     labels = frozenset(label for d in found for label in _LABEL.findall(d.message) or ["structure"])
     return Verdict(UNKNOWN if all(d.undecided for d in found) else REFUSED, labels, found[0].message)
+
+
+def _meant(source: Operation, target: Operation, side: str, named: list[str]) -> tuple[Operation, tuple[str, ...], tuple[Relation, ...]]:
+    """The module that an accepted one must be equivalent to, the operations in it that say nothing, and the relations to assume."""
+    level, kind = level_of(target), "training" if _trains(target) else "inference"
+    erased = ("model.dropout", "dropout") if level == "dist" and kind == "inference" else ()
+    if side == "source":
+        return source, erased, symbol_table(target).assumptions
+    if level == "dist":
+        return _derived(source, [*_chosen(target), *named], f"distribute-{kind}"), erased, ()
+    if level == "concrete" and named:
+        return _derived(source, named, f"bind-{_kind_of_target(target)}"), erased, ()
+    return target, erased, ()
 
 
 def _derived(source: Operation, named: list[str], verb: str) -> Operation:
@@ -142,26 +149,32 @@ def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...], assumed:
 
     Workload and strategy are not in it: the target says under which it was derived.
     """
-    blocks = Counter[Any]()
-    for block in top_level(module):
-        if block.name == "model.block":
-            body = block.regions[0].blocks[0]
-            named = {v.expr for o in body.operations if isinstance(v := o.properties.get("context"), ExprAttr)}
-            one = {name: symbol("context") for expr in named for name in expr.symbols if expr is symbol(name) and len(named) == 1}
-            rename = cache(lambda attribute, one=one: rewrite_attribute(attribute, lambda e: facts.reduce(e).substitute(one)))
-            known: dict[Value, Any] = {a: (i, rename(a.type)) for i, a in enumerate(body.arguments)}
-            said = Counter[Any]()
-            for operation in body.operations:
-                if operation.name in erased:
-                    known[operation.results[0]] = known[operation.operands[0]]
-                    continue
-                layer = operation.properties.get("layer", operation.name)
-                said_of = ((k, rename(v)) for k, v in operation.properties.items() if k not in erased)
-                own = tuple(sorted((k, v) for k, v in said_of if (k, v) != ("context", ExprAttr(symbol("context")))))
-                said[operation.name, own, tuple(known.get(v) for v in operation.operands)] += 1
-                known |= {v: (layer, i, rename(v.type)) for i, v in enumerate(operation.results)}
-            blocks[properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())] += 1
+    blocks = Counter(_model_block(o, facts, erased) for o in top_level(module) if o.name == "model.block")
     return inputs_of(module, facts, "bind.workload", "bind.strategy", assumed=assumed), blocks
+
+
+def _model_block(block: Operation, facts: Facts, erased: tuple[str, ...]) -> Any:
+    body = block.regions[0].blocks[0]
+    rename = _renaming(body.operations, facts)
+    known: dict[Value, Any] = {a: (i, rename(a.type)) for i, a in enumerate(body.arguments)}
+    said = Counter[Any]()
+    for operation in body.operations:
+        if operation.name in erased:
+            known[operation.results[0]] = known[operation.operands[0]]
+            continue
+        layer = operation.properties.get("layer", operation.name)
+        said_of = ((k, rename(v)) for k, v in operation.properties.items() if k not in erased)
+        own = tuple(sorted((k, v) for k, v in said_of if (k, v) != ("context", ExprAttr(symbol("context")))))
+        said[operation.name, own, tuple(known.get(v) for v in operation.operands)] += 1
+        known |= {v: (layer, i, rename(v.type)) for i, v in enumerate(operation.results)}
+    return properties(block, facts), tuple(known[a] for a in body.arguments), frozenset(said.items())
+
+
+def _renaming(operations: Iterable[Operation], facts: Facts) -> Callable[[Attribute], Attribute]:
+    """Brings expressions into one form, in which the symbol of the one context that operations name is `context`."""
+    named = {v.expr for o in operations if isinstance(v := o.properties.get("context"), ExprAttr)}
+    one = {name: symbol("context") for expr in named for name in expr.symbols if expr is symbol(name) and len(named) == 1}
+    return cache(lambda attribute: rewrite_attribute(attribute, lambda e: facts.reduce(e).substitute(one)))
 
 
 # --- distributed modules
@@ -169,31 +182,31 @@ def _modelled(module: Operation, facts: Facts, erased: tuple[str, ...], assumed:
 
 def _distributed(module: Operation, facts: Facts) -> Any:
     """A form that does not depend on order, names and repeated spelling."""
-    pool: dict[Any, int] = {}  # each description once: equal numbers for equal descriptions
-    blocks = Counter[Any]()
-    for block in top_level(module):
-        if block.name == "dist.block":
-            known: dict[Value, Any] = {}
-            for index, argument in enumerate(block.regions[0].blocks[0].arguments):
-                known[argument] = ("argument", index, _type(argument, facts))
-            said = Counter[Any]()
-            for operation in block.body:
-                operands = tuple(known.get(v) for v in operation.operands)
-                description = (
-                    operation.name,
-                    properties(operation, facts),
-                    frozenset(Counter(operands).items()) if text_of(operation, "kind") == "fork" else operands,  # a sum
-                    tuple(_type(v, facts) for v in operation.results),
-                )
-                said[description] += 1
-                for index, value in enumerate(operation.results):
-                    known[value] = (_Once(description, pool), index)
-            first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
-            blocks[properties(block, facts, "sym_name"), first, frozenset(said.items())] += 1
+    blocks = Counter(_distributed_block(o, facts) for o in top_level(module) if o.name == "dist.block")
     meshes = Counter((properties(o, facts)) for o in top_level(module) if o.name == "dist.mesh")
     groups = [group for o in top_level(module) if o.name == "dist.placement" for group in list(Placement(o).groups)]
     placed = Counter((axis, group.mesh_axis, group.between) for group in groups for axis in group.axes)
     return inputs_of(module, facts), meshes, placed, blocks
+
+
+def _distributed_block(block: Operation, facts: Facts) -> Any:
+    known: dict[Value, Any] = {}
+    for index, argument in enumerate(block.regions[0].blocks[0].arguments):
+        known[argument] = ("argument", index, _type(argument, facts))
+    said = Counter[Any]()
+    for operation in block.body:
+        operands = tuple(known.get(v) for v in operation.operands)
+        description = (
+            operation.name,
+            properties(operation, facts),
+            frozenset(Counter(operands).items()) if text_of(operation, "kind") == "fork" else operands,  # a sum
+            tuple(_type(v, facts) for v in operation.results),
+        )
+        said[description] += 1
+        for index, value in enumerate(operation.results):
+            known[value] = (_Once(description), index)
+    first = tuple(known[a] for a in block.regions[0].blocks[0].arguments)
+    return properties(block, facts, "sym_name"), first, frozenset(said.items())
 
 
 def _type(value: Value, facts: Facts) -> Attribute:
@@ -205,7 +218,7 @@ class _Once:
 
     __slots__ = ("hash", "said")
 
-    def __init__(self, said: Any, pool: dict[Any, int]) -> None:
+    def __init__(self, said: Any) -> None:
         self.said = said
         self.hash = hash(said)
 

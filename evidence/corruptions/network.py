@@ -73,10 +73,9 @@ def sections(operations: list[Operation]) -> Found:
     found = [(index, operation) for index, operation in enumerate(operations) if operation.name in SECTIONS]
     for index, section in found:
         where = name_of(section)
-        for what, times in [*numbers_near(section), ("dropped", None)]:
-            new = ExprAttr(times) if times is not None else None
-            yield Corruption(f"section times: {what}", where, put(index, "times", new))
-            yield Corruption(f"section times, consistently: {what}", where, _with_buffers(put(index, "times", new)))
+        for what, times in _times_near(section):
+            yield Corruption(f"section times: {what}", where, put(index, "times", times))
+            yield Corruption(f"section times, consistently: {what}", where, _with_buffers(put(index, "times", times)))
         yield Corruption("section dropped", where, at(index, _remove))
         yield Corruption("section dropped, consistently", where, _with_buffers(at(index, _remove)))
         yield Corruption("section once more", where, at(index, lambda o: _insert(o)))
@@ -86,21 +85,27 @@ def sections(operations: list[Operation]) -> Found:
             if isinstance(said, ArrayAttr):
                 yield Corruption(f"section: no {name}", where, put(index, name, None))
                 yield Corruption(f"section: {name} in reverse", where, put(index, name, ArrayAttr(tuple(map(_turned, said.values)))))
-        for _, other in found:
-            if other is not section:
-                yield Corruption(
-                    "section after another one", f"{where} {symbol_of(other)}", put(index, "after", symbols((symbol_of(other),)))
-                )
-        extent = "tasks" if section.name == "plan.section" else "commands"
-        first, last = numbers_of(section, extent)
-        for what, said in (("shorter", (first, max(first, last - 1))), ("longer", (first, last + 1)), ("elsewhere", (0, last - first))):
-            yield Corruption(f"section extent: {what}", where, put(index, extent, ArrayAttr(tuple(IntegerAttr(n, I64) for n in said))))
+        for name in (symbol_of(other) for _, other in found if other is not section):
+            yield Corruption("section after another one", f"{where} {name}", put(index, "after", symbols((name,))))
+        yield from _extents(index, section)
     for index, operation in enumerate(operations):
         if operation.name in BUFFERS and found:
-            for what, times in [*numbers_near(operation), ("dropped", None)]:
-                yield Corruption(
-                    f"buffer times: {what}", name_of(operation), put(index, "times", ExprAttr(times) if times is not None else None)
-                )
+            for what, times in _times_near(operation):
+                yield Corruption(f"buffer times: {what}", name_of(operation), put(index, "times", times))
+
+
+def _times_near(operation: Operation) -> list[tuple[str, ExprAttr | None]]:
+    """Other numbers of repetitions, and none."""
+    return [*((what, ExprAttr(times)) for what, times in numbers_near(operation)), ("dropped", None)]
+
+
+def _extents(index: int, section: Operation) -> Found:
+    """Other tasks of a section, or commands."""
+    extent = "tasks" if section.name == "plan.section" else "commands"
+    first, last = numbers_of(section, extent)
+    for what, said in (("shorter", (first, max(first, last - 1))), ("longer", (first, last + 1)), ("elsewhere", (0, last - first))):
+        new = ArrayAttr(tuple(IntegerAttr(n, I64) for n in said))
+        yield Corruption(f"section extent: {what}", name_of(section), put(index, extent, new))
 
 
 def _users(operations: Iterable[Operation]) -> list[Operation]:
@@ -187,18 +192,22 @@ def _sections(module: Operation, facts: Facts) -> Any:
     places = {symbol_of(o): i for i, o in enumerate(sections)}
     users = _users(top_level(module))
     origins = {symbol_of(o): (text_of(o, "role"), text_of(o, "source")) for o in top_level(module) if o.name in BUFFERS}
-    found = []
-    for section in sections:
-        first, last = numbers_of(section, "tasks") or numbers_of(section, "commands")
-        own = frozenset(text_of(o, "source") for o in users[first : last + 1])
-        times = reduced(section.properties["times"], facts) if "times" in section.properties else ExprAttr(ONE)
-        flows = [
-            frozenset(tuple(origins.get(name) for name in references(pair)) for pair in said.values)
-            for key in ("takes", "carries")
-            if isinstance(said := section.properties.get(key), ArrayAttr)
-        ]
-        found.append((own, times, frozenset(places.get(name) for name in names_of(section, "after")), tuple(flows)))
-    return tuple(found)
+    return tuple(_section(section, places, users, origins, facts) for section in sections)
+
+
+def _section(
+    section: Operation, places: dict[str, int], users: list[Operation], origins: dict[str, tuple[str, str]], facts: Facts
+) -> tuple[object, ...]:
+    """A section: the tasks that it runs, how often, after which others, and the buffers that it takes and carries."""
+    first, last = numbers_of(section, "tasks") or numbers_of(section, "commands")
+    own = frozenset(text_of(o, "source") for o in users[first : last + 1])
+    times = reduced(section.properties["times"], facts) if "times" in section.properties else ExprAttr(ONE)
+    flows = [
+        frozenset(tuple(origins.get(name) for name in references(pair)) for pair in said.values)
+        for key in ("takes", "carries")
+        if isinstance(said := section.properties.get(key), ArrayAttr)
+    ]
+    return own, times, frozenset(places.get(name) for name in names_of(section, "after")), tuple(flows)
 
 
 def _repeated(module: Operation, facts: Facts) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from corruptions.any_level import symbols_of
-from corruptions.corruption import Change, Corruption, Found, at, copy_of, name_of, place_of, put
+from corruptions.corruption import Corruption, Found, at, copy_of, name_of, place_of, put
 from raw import symbol_of
 
 from bpir.dialects.bp import ExprAttr, TensorType
@@ -27,37 +27,38 @@ def placements(operations: list[Operation]) -> Found:
         if operation.name == "dist.mesh" and not known:
             for axis in names:
                 yield Corruption("placement where nothing is sharded", axis, at(index, lambda o, a=axis: _place(o, a)))
-        if operation.name != "dist.placement":
-            continue
-        groups = list(Placement(operation).groups)
+        if operation.name == "dist.placement":
+            for what, where, groups in _other_groups(list(Placement(operation).groups), names):
+                yield Corruption(f"placement: {what}", where, put(index, "groups", groups_attribute(groups)))
 
-        def said(changed: Sequence[Group], at: int = index) -> Change:
-            return put(at, "groups", groups_attribute(changed))
 
-        placed = {axis for group in groups for axis in group.axes}
-        for place, group in enumerate(groups):
-            before, after = groups[:place], groups[place + 1 :]
-            for axis in group.axes:
-                left = evolved(group, axes=tuple(a for a in group.axes if a != axis))
-                kept = [left] if left.axes else []
-                where = f"{axis} on {group.mesh_axis}"
-                yield Corruption("placement: axis dropped", where, said([*before, *kept, *after]))
-                for what, alone in (
-                    ("axis between or not", Group((axis,), group.mesh_axis, not group.between)),
-                    ("axis on another mesh axis", Group((axis,), "data", group.between)),
-                    ("axis in a group of its own", Group((axis,), group.mesh_axis, group.between)),
-                ):
-                    yield Corruption(f"placement: {what}", where, said([*before, *kept, alone, *after]))
-            for axis in names:
-                if axis not in placed:
-                    more = evolved(group, axes=(*group.axes, axis))
-                    yield Corruption("placement: axis added", f"{axis} on {group.mesh_axis}", said([*before, more, *after]))
-            yield Corruption("placement: group dropped", group.mesh_axis, said([*before, *after]))
-            yield Corruption("placement: group twice", group.mesh_axis, said([*groups, group]))
-        for axis in names:
-            if axis not in placed:
-                for between in (False, True):
-                    yield Corruption("placement: group added", axis, said([*groups, Group((axis,), "tensor", between)]))
+def _other_groups(groups: list[Group], names: Sequence[str]) -> Iterator[tuple[str, str, list[Group]]]:
+    """Every change of the groups of a placement; `names` are all axes."""
+    placed = {axis for group in groups for axis in group.axes}
+    free = [axis for axis in names if axis not in placed]
+    for place, group in enumerate(groups):
+        before, after = groups[:place], groups[place + 1 :]
+        for axis in group.axes:
+            for what, changed in _other_group(group, axis):
+                yield what, f"{axis} on {group.mesh_axis}", [*before, *changed, *after]
+        for axis in free:
+            more = evolved(group, axes=(*group.axes, axis))
+            yield "axis added", f"{axis} on {group.mesh_axis}", [*before, more, *after]
+        yield "group dropped", group.mesh_axis, [*before, *after]
+        yield "group twice", group.mesh_axis, [*groups, group]
+    for axis in free:
+        for between in (False, True):
+            yield "group added", axis, [*groups, Group((axis,), "tensor", between)]
+
+
+def _other_group(group: Group, axis: str) -> Iterator[tuple[str, list[Group]]]:
+    """The group without one of its axes, which is nowhere, or in another group."""
+    left = evolved(group, axes=tuple(a for a in group.axes if a != axis))
+    kept = [left] if left.axes else []
+    yield "axis dropped", kept
+    yield "axis between or not", [*kept, Group((axis,), group.mesh_axis, not group.between)]
+    yield "axis on another mesh axis", [*kept, Group((axis,), "data", group.between)]
+    yield "axis in a group of its own", [*kept, Group((axis,), group.mesh_axis, group.between)]
 
 
 def _place(mesh: Operation, axis: str) -> None:
@@ -73,24 +74,32 @@ def _place(mesh: Operation, axis: str) -> None:
 def sums(operations: list[Operation]) -> Found:
     """Reduce the operands of an addition in place of its result, or the result in place of an operand; read what is not reduced."""
     for index, operation in enumerate(operations):
-        if operation.name not in COLLECTIVES:
-            continue
-        where = name_of(operation)
-        added = operation.operands[0].owner
-        if isinstance(added, Operation) and _adds(added):
-            for count in range(1, len(added.operands) + 1):
-                yield Corruption(f"{count} operands reduced before the addition", where, at(index, lambda o, n=count: _early(o, n)))
-        assert operation.parent is not None
-        readers = [o for o in operation.parent.operations if operation.results[0] in o.operands]
-        if len(operation.results) == 1 and len(readers) == 1 and _adds(readers[0]):
-            yield Corruption("reduced behind the addition", where, at(index, _late))
-        type = operation.results[0].type
-        if operation.name == "dist.all_reduce" and isinstance(type, TensorType) and len(operation.results) == len(type.dims) == 1:
-            yield Corruption("scattered, and not given to every rank", where, at(index, _scatter))
-        for place in range(len(operation.results)):
-            yield Corruption("read before it is reduced", where, at(index, lambda o, p=place: _bypass(o, p)))
-            if len(operation.results) > 1:
-                yield Corruption("not reduced with the others", where, at(index, lambda o, p=place: _leave_out(o, p)))
+        if operation.name in COLLECTIVES:
+            for what, change in _other_sums(operation):
+                yield Corruption(what, name_of(operation), at(index, change))
+
+
+def _other_sums(collective: Operation) -> Iterator[tuple[str, Callable[[Operation], object]]]:
+    added = collective.operands[0].owner
+    if isinstance(added, Operation) and _adds(added):
+        for count in range(1, len(added.operands) + 1):
+            yield f"{count} operands reduced before the addition", lambda o, n=count: _early(o, n)
+    if _read_by_an_addition(collective):
+        yield "reduced behind the addition", _late
+    type = collective.results[0].type
+    if collective.name == "dist.all_reduce" and isinstance(type, TensorType) and len(collective.results) == len(type.dims) == 1:
+        yield "scattered, and not given to every rank", _scatter
+    for place in range(len(collective.results)):
+        yield "read before it is reduced", lambda o, p=place: _bypass(o, p)
+        if len(collective.results) > 1:
+            yield "not reduced with the others", lambda o, p=place: _leave_out(o, p)
+
+
+def _read_by_an_addition(collective: Operation) -> bool:
+    """Whether its one result is read by an addition, and by nothing else."""
+    assert collective.parent is not None
+    readers = [o for o in collective.parent.operations if collective.results[0] in o.operands]
+    return len(collective.results) == 1 and len(readers) == 1 and _adds(readers[0])
 
 
 def _adds(operation: Operation) -> bool:

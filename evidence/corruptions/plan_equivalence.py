@@ -94,22 +94,37 @@ class Plan:
     def sound(self) -> bool:
         """The order respects dependencies and updates of weights; lifetimes cover uses; said users are users; no group races."""
         place = {symbol_of(o): i for i, o in enumerate(self.tasks)}
-        for task in self.tasks:
-            if any(place[n] >= place[symbol_of(task)] for n in names_of(task, "after")):
+        return (
+            all(place[name] < place[symbol_of(task)] for task in self.tasks for name in names_of(task, "after"))
+            and all(self._lives(name) and self._says_its_users(name) and self._updated_last(name) for name in self.buffers)
+            and all(self._free(names_of(o, "tasks")) for o in top_level(self.module) if o.name == "plan.concurrent")
+        )
+
+    def _places(self, buffer: str, *fields: str) -> list[int]:
+        """The places of the tasks that read or write a buffer."""
+        return [i for i, o in enumerate(self.tasks) if any(buffer in names_of(o, field) for field in fields)]
+
+    def _lives(self, buffer: str) -> bool:
+        """Whether its lifetime covers its uses."""
+        used = self._places(buffer, "reads", "writes")
+        first, last = live_of(self.buffers[buffer])
+        return not used or first <= min(used) <= max(used) <= last
+
+    def _says_its_users(self, buffer: str) -> bool:
+        """Whether its producers and consumers are those that use it; those of a workspace may be left out."""
+        holder = self.buffers[buffer]
+        for field, users in zip(("producers", "consumers"), self.users[buffer], strict=True):
+            said = frozenset(self.sources[n] for n in names_of(holder, field))
+            if said != users and (said or text_of(holder, "role") != "workspace"):
                 return False
-        for name, holder in self.buffers.items():
-            used = [i for i, o in enumerate(self.tasks) if name in names_of(o, "reads") or name in names_of(o, "writes")]
-            first, last = live_of(holder)
-            if used and not first <= min(used) <= max(used) <= last:
-                return False
-            for field, users in zip(("producers", "consumers"), self.users[name], strict=True):
-                said = frozenset(self.sources[n] for n in names_of(holder, field))
-                if said != users and (said or text_of(holder, "role") != "workspace"):
-                    return False
-            updates = [i for i, o in enumerate(self.tasks) if name in names_of(o, "writes")]
-            if text_of(holder, "role") == "constant" and updates and any(i > min(updates) for i in used if i not in updates):
-                return False
-        return all(self._free(names_of(o, "tasks")) for o in top_level(self.module) if o.name == "plan.concurrent")
+        return True
+
+    def _updated_last(self, buffer: str) -> bool:
+        """Whether no task reads a weight after its update."""
+        updates = self._places(buffer, "writes")
+        if text_of(self.buffers[buffer], "role") != "constant" or not updates:
+            return True
+        return all(i <= min(updates) or i in updates for i in self._places(buffer, "reads"))
 
     def _free(self, members: tuple[str, ...]) -> bool:
         """Whether no member needs another, or writes what another uses."""
