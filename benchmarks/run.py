@@ -138,6 +138,29 @@ def block(table: Table, runs: int) -> None:
     table.row("python -c pass: milliseconds", median(bare) * 1000, least(bare) * 1000, "")
 
 
+def editing(table: Table, folder: Path, runs: int) -> None:
+    """The cost of a change in a plan that is open in an editor: its diagnostics, as the language server makes them."""
+    from bpir.lsp.document import Document
+
+    plan = folder / "edited.bpir"
+    passes = ["--pass=distribute-training", "--pass=plan-training"]
+    Run([BP_OPT, str(generated(folder / "model-8.bpir", "model", "8")), *passes, "-o", str(plan)])
+    text = plan.read_text()
+    place = text.index("ops = ", len(text) // 2) + len("ops = ")
+    document = Document("plan.bpir", text)
+    document.diagnostics()
+
+    def change() -> None:
+        nonlocal document, text
+        text = f"{text[:place]}7*{text[place:]}"
+        document = Document("plan.bpir", text, before=document)
+        document.diagnostics()
+
+    found = timed(change, max(runs, 3))
+    count = len(re.findall(r"^  plan\.", text, re.MULTILINE))
+    table.row(f"a change in a plan of {count} operations, in the editor: ms", statistics.median(found) * 1000, min(found) * 1000, "<= 100")
+
+
 def verification(table: Table) -> None:
     example = Path(__file__).parent.parent / "examples" / "transformer_block.bpir"
     command = [BP_OPT, str(example), "--pass=distribute-training{tensor=t}", "--pass=plan-training", "--timing"]
@@ -191,6 +214,7 @@ def steps(table: Table, folder: Path, args: argparse.Namespace) -> Iterator[Call
     yield lambda: growth(table, folder, counts)
     yield lambda: pipeline(table, folder)
     yield lambda: proofs(table, args.runs)
+    yield lambda: editing(table, folder, args.runs)
     yield lambda: verification(table)
     yield lambda: sweeping(table, folder)
 

@@ -101,3 +101,9 @@ def allow(steps: int) -> None:
     global _left
     if _left is not None:
         _left += steps
+
+
+def left() -> int:
+    """How many steps there are left, inside of `limited`."""
+    assert _left is not None
+    return _left

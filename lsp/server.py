@@ -62,7 +62,8 @@ class Server(LanguageServer):
         text = self.workspace.get_text_document(uri)
         known = self.documents.get(uri)
         if known is None or known[0] != text.version:
-            known = (text.version, Document(path_of(uri), text.source, self.allow_unregistered, self.units))
+            before = known[1] if known is not None else None
+            known = (text.version, Document(path_of(uri), text.source, self.allow_unregistered, self.units, before))
             self.documents[uri] = known
         return known[1]
 

@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from bpir.ir.diagnostic import Source
     from bpir.ir.expressions.expression import Expr
     from bpir.ir.operation import Operation
+    from bpir.parser.shortcuts.reuse import Earlier
 
 __all__ = ["parse_attribute", "parse_expression", "parse_module", "parse_type"]
 
 
-def parse_module(source: Source, *, allow_unregistered: bool = False) -> Operation:
+def parse_module(source: Source, *, allow_unregistered: bool = False, earlier: Earlier | None = None) -> Operation:
     """The module that a text holds; a text with other operations at top level is put into a module without a name.
+
+    Args:
+        earlier: another text, whose operations may be taken over where it is the same.
 
     Raises:
         DiagnosticError: the text is not in the language; each diagnostic has a place.
@@ -25,7 +29,7 @@ def parse_module(source: Source, *, allow_unregistered: bool = False) -> Operati
     from bpir.parser.entry import parse
 
     allow(PER_BYTE * len(source.text))
-    operations, metadata = parse(source, "module", allow_unregistered)
+    operations, metadata = parse(source, "module", allow_unregistered, earlier)
     if len(operations) == 1 and operations[0].name == "builtin.module":
         root: Operation = operations[0]
         root.parent = None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.parser.engine import run
 from bpir.parser.grammar import named_dialects, program
 from bpir.parser.state import ParserState
 
+if TYPE_CHECKING:
+    from bpir.parser.shortcuts.reuse import Earlier
 
-def parse(source: Source, start: str, allow_unregistered: bool) -> Any:
+
+def parse(source: Source, start: str, allow_unregistered: bool, earlier: Earlier | None = None) -> Any:
     """Parse a whole source by a start symbol."""
-    state = ParserState(source, program(named_dialects(source.text)), allow_unregistered)
+    state = ParserState(source, program(named_dialects(source.text)), allow_unregistered, earlier)
     try:
         return run(state.program, state, start, 0, len(source.text))
     except DiagnosticError as problem:

@@ -59,8 +59,8 @@ from bpir.parser.actions.types import TYPE_ACTIONS, TYPE_FACTORIES
 from bpir.parser.base_grammar import BASE, BASE_STARTS
 from bpir.parser.engine import NO_MEMO, ONLY_VALUE, SUMS, Program, RawAction
 from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, is_word
+from bpir.parser.shortcuts.sums import SUM
 from bpir.parser.state import ParserState
-from bpir.parser.sums import SUM
 from bpir.parser.tables import Rule, Tables, tables
 
 
@@ -184,7 +184,7 @@ def _program(found: Tables, actions: Mapping[str, RawAction]) -> Program:
 
 
 def _whole_reader(p: ParserState) -> Callable[[int, int], int | None]:
-    from bpir.parser.whole import WholeReader  # its patterns are compiled for files with operations in generic form
+    from bpir.parser.shortcuts.whole import WholeReader  # its patterns are compiled for files with operations in generic form
 
     return WholeReader(p).read
 

@@ -44,7 +44,7 @@ def parse_again(source: Source, program: Program, allow_unregistered: bool, fail
         defined.update(_NAMES.findall(text, start, end))
         text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
         work += max(len(text), 1000)
-        state = ParserState(source, program, allow_unregistered)
+        state = ParserState(source, program, allow_unregistered, state.earlier)
         state.text = text
         another = _error_of(state)
         if another is None:

@@ -15,11 +15,12 @@ from bpir.parser.engine import Program, run
 from bpir.parser.lexer import SPACE, TOKEN, describe_bad_token
 from bpir.parser.namespaces import _CLOSED, UPSTREAM
 from bpir.parser.scopes import Forward, NameScope, RegionScope
-from bpir.parser.sums import Sums
+from bpir.parser.shortcuts.sums import Sums
 
 if TYPE_CHECKING:
     from bpir.ir.builtin.attributes import Location
     from bpir.ir.expressions.expression import Expr
+    from bpir.parser.shortcuts.reuse import Earlier
 
 
 _MEMO_TEXT = 4096  # longer texts are not remembered
@@ -39,7 +40,7 @@ class UnknownType(Type):
 class ParserState:
     """The state that the engine and the actions share while one text is parsed."""
 
-    def __init__(self, source: Source, program: Program, allow_unregistered: bool) -> None:
+    def __init__(self, source: Source, program: Program, allow_unregistered: bool, earlier: Earlier | None = None) -> None:
         self.source = source
         self.text = source.text
         self.program = program
@@ -62,9 +63,12 @@ class ParserState:
         self.regions: list[RegionScope] = [RegionScope(None, 0)]
         self.unresolved: list[Diagnostic] = []
         self.late: list[Operation] = []  # whose result types follow where the whole text has been read
+        self.earlier = earlier
         has_generic = '"(' in source.text  # whether an operation in generic form may be in it
-        self.wholes = program.wholes if has_generic else frozenset()
+        self.wholes = program.wholes if has_generic or earlier is not None else frozenset()
         self.read_whole = program.whole_reader(self) if has_generic else None
+        if earlier is not None:
+            self.read_whole = earlier.reader(self, self.read_whole).read
         self._bodies: dict[tuple[str, str], Any] = {}
 
     # --- places ---

@@ -1,4 +1,4 @@
-"""Operations that are read at once (`parser/whole.py`) are those that the grammar reads: the same trees, places and diagnostics."""
+"""Operations that are read at once (`parser/shortcuts/whole.py`) are those that the grammar reads: trees, places and diagnostics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.operation import Operation
-from bpir.parser import parse_module, sums, whole
+from bpir.parser import parse_module
+from bpir.parser.shortcuts import sums, whole
 
 FIRST = '%a, %b = "e.two"() {k = 1 : i32} : () -> (i1, i8)\n"e.use"(%a, %b) <{p, q = "s"}> {u = @s} : (i1, i8) -> ()\n'
 LINES = [
