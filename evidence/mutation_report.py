@@ -80,6 +80,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/structure/network.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/distribution/network_calls.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/structure/plan.py": ("plan_structure", "diagnostic_coverage", "wrong_kinds", "corruption"),
+        "verifiers/section_totals.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/planning/sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/binding/sections.py": ("networks", "diagnostic_coverage", "corruption"),
         "verifiers/structure/sections.py": ("networks", "diagnostic_coverage", "corruption"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import is_
 from typing import TypeVar
@@ -38,6 +38,7 @@ from bpir.verifiers.stages.rows import verify_unstaged
 from bpir.verifiers.statements import Claim, Statement
 
 _Bound = TypeVar("_Bound", Buffer, Command)
+_Holder = TypeVar("_Holder", Devices, Region)
 
 _OF_A_TASK = tuple(part.name for part in (Task.kind_of_work, Task.phase, Task.reads, Task.writes, Task.work, Task.matmul))
 _OF_A_BUFFER = tuple(part.name for part in (PlanBuffer.role, PlanBuffer.storage, PlanBuffer.times, PlanBuffer.size))
@@ -77,7 +78,7 @@ class BindingVerifier:
         of_buffer = self._lineage("R9", "R9", "buffer", self.buffers, self.bound.buffers)
         command_names = {task: command.symbol for task, command in of_task.items()}
         buffer_names = {name: buffer.symbol for name, buffer in of_buffer.items()}
-        self.renamed = any(name != symbol for names in (command_names, buffer_names) for name, symbol in names.items())
+        self.renamed = any(name != symbol for name, symbol in (*command_names.items(), *buffer_names.items()))
         for name, command in of_task.items():
             self._command(self.tasks[name], command, buffer_names)
         self._dependencies(of_task, command_names)
@@ -86,11 +87,15 @@ class BindingVerifier:
         self._identity()
         self._machine()
         self._extension()
+        verify_kept(self.findings, "R17", self.source, self.target, self._overridable(), self._assumable())
+        return self.findings.diagnostics
+
+    def _overridable(self) -> dict[str, tuple[str, ...]]:
+        """The fields of bindings that options may have given: those of a target that the plan does not describe are all of them."""
         chosen: dict[str, tuple[str, ...]] = {binding_key(self.deployment): OPTIONS}
         if self.machine.symbol not in {machine.symbol for machine in self.portable.targets}:
             chosen[binding_key(self.machine)] = tuple(field.name for field in TARGET)
-        verify_kept(self.findings, "R17", self.source, self.target, chosen, self._assumable())
-        return self.findings.diagnostics
+        return chosen
 
     @BINDING.rule("R1", "every command comes from a task")
     @BINDING.rule("R2", "every task is bound once")
@@ -141,8 +146,7 @@ class BindingVerifier:
             (Command.kind_of_work, command.kind_of_work, task.kind_of_work),
             (Command.phase, command.phase, task.phase),
         ):
-            if one != other:
-                self.findings.refuse("R3", command, f"the {field.name} of @{name} is '{one}', its task's '{other}'", there)
+            self.findings.require("R3", one == other, command, f"the {field.name} of @{name} is '{one}', its task's '{other}'", there)
         for verb, names, of_task in (("reads", command.reads, task.reads), ("writes", command.writes, task.writes)):
             self._same("R5", command, verb, set(names), {buffers.get(n, n) for n in of_task}, there)
         self.findings.components("R6", command, "work", f"of @{name}", command.work, task.work, there)
@@ -153,11 +157,11 @@ class BindingVerifier:
         if not self.renamed and all(self._copies(command, self.tasks[name], (Task.after.name,)) for name, command in bound.items()):
             return
         found = {command.symbol: set(command.after) for command in bound.values()}
-        expected = {c.symbol: {commands.get(n, n) for n in self.tasks[name].after} for name, c in bound.items()}
-        of_command = {command.symbol: name for name, command in bound.items()}
+        expected = {command.symbol: {commands.get(other, other) for other in self.tasks[name].after} for name, command in bound.items()}
+        tasks = {command.symbol: (command, self.tasks[name]) for name, command in bound.items()}
         for name in disagreeing(found, expected):
-            there = note("the task is here", self.tasks[of_command[name]].span)
-            self._same("R4", bound[of_command[name]], "is after", found[name], expected[name], there)
+            command, task = tasks[name]
+            self._same("R4", command, "is after", found[name], expected[name], note("the task is here", task.span))
 
     def _same(self, rule: str, command: Command, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
         if found != expected:
@@ -166,19 +170,20 @@ class BindingVerifier:
 
     @BINDING.rule("R7", "the implementation is the target's, and there is none for transfers and barriers")
     def _implementation(self, task: Task, command: Command, wanted: str) -> None:
-        expected = self._wanted(task) if wanted in OF_THE_TARGET else None
+        of_target = wanted in OF_THE_TARGET
+        expected = self._wanted(task) if of_target else None
         found = command.by or None
-        if found != expected or (wanted in OF_THE_TARGET and expected is None):
+        if found != expected or (of_target and expected is None):
             ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
             where = note("the target is here", self.machine.span)
             self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
 
     def _wanted(self, task: Task) -> str | None:
-        """The implementation of a task; what a task says of it, thousands say."""
-        said = tuple(map(task.operation.properties.get, _CHOOSING))
-        if said not in self.chosen:
-            self.chosen[said] = implementation_of(task, self._implements)
-        return self.chosen[said]
+        """The implementation of a task; thousands of tasks say the same of what they need."""
+        needs = tuple(map(task.operation.properties.get, _CHOOSING))
+        if needs not in self.chosen:
+            self.chosen[needs] = implementation_of(task, self._implements)
+        return self.chosen[needs]
 
     @cached_property
     def _implements(self) -> Mapping[str, str]:
@@ -186,15 +191,14 @@ class BindingVerifier:
 
     @BINDING.rule("R15", "a transfer is between the devices of its ranks, and they are linked")
     def _transfer(self, task: Task, command: Transfer) -> None:
-        ends, ranks = command.ends, task.ranks
-        if ends != ranks:
-            ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, ranks))
-            where = note("the task is here", task.span)
-            self.findings.refuse("R15", command, f"@{command.symbol} is between the devices {ours}, its task between {theirs}", where)
-        deployment = self.deployment
-        if deployment.says(Deployment.links) and len(ends) == 2 and (ends[0], ends[1]) not in deployment.links:
+        ends = command.ends
+        ours, theirs = (" and ".join(map(str, numbers)) for numbers in (ends, task.ranks))
+        message = f"@{command.symbol} is between the devices {ours}, its task between {theirs}"
+        self.findings.require("R15", ends == task.ranks, command, message, note("the task is here", task.span))
+        if self.deployment.says(Deployment.links) and len(ends) == 2:
             message = f"the transfer @{command.symbol} has no route: no link leads from device {ends[0]} to device {ends[1]}"
-            self.findings.refuse("R15", command, message, note("the links are here", self.deployment.span))
+            linked = (ends[0], ends[1]) in self.deployment.links
+            self.findings.require("R15", linked, command, message, note("the links are here", self.deployment.span))
 
     # --- buffers
 
@@ -203,19 +207,25 @@ class BindingVerifier:
     @BINDING.rule("R11", "its alignment is `max(16, r)`")
     @BINDING.rule("R12", "its offset is the canonical one")
     def _buffers(self, bound: Mapping[str, Buffer]) -> None:
-        value = as_expr(self.machine.fields.get("alignment"))
-        least = (value.integer if value is not None else None) or 1
         regions = {buffer.region for buffer in bound.values()}
-        if len(regions) > 1:
-            self.findings.refuse("R9", self.plan, f"the buffers lie in {len(regions)} regions; the contract has one")
+        message = f"the buffers lie in {len(regions)} regions; the contract has one"
+        self.findings.require("R9", len(regions) <= 1, self.plan, message)
+        least = self._least_alignment()
         wanted = [alignment_of(self.buffers[name].alignment, least) for name in bound]
         offset = ZERO
-        for index, ((name, buffer), alignment) in enumerate(zip(bound.items(), wanted, strict=True)):
+        before: tuple[Buffer, int] | None = None
+        for (name, buffer), alignment in zip(bound.items(), wanted, strict=True):
+            if before is not None:
+                offset = self._next(offset, before[0].size, before[0].times, before[1], alignment)
+            before = buffer, alignment
             source, begin = self.buffers[name], buffer.offset
             if buffer.alignment != alignment or begin is not offset or not self._copies(buffer, source, _OF_A_BUFFER):
                 self._buffer(source, buffer, alignment, offset)
-            if index + 1 < len(wanted):
-                offset = self._next(offset, buffer.size, buffer.times, alignment, wanted[index + 1])
+
+    def _least_alignment(self) -> int:
+        """The bytes that the target aligns every buffer to, at least."""
+        value = as_expr(self.machine.fields.get("alignment"))
+        return (value.integer if value is not None else None) or 1
 
     def _next(self, offset: Expr, size: Expr, times: Expr, before: int, alignment: int) -> Expr:
         """The start of the next buffer; the distance is computed once for each size."""
@@ -230,47 +240,50 @@ class BindingVerifier:
         """The properties of a bound buffer must be those of its buffer and of the contract."""
         label, there = buffer.symbol, note("the buffer of the plan is here", source.span)
         for ours, theirs in ((buffer.role, source.role), (buffer.storage, source.storage)):
-            if ours != theirs:
-                self.findings.refuse("R9", buffer, f"@{label} is {ours}, in the plan {theirs}", there)
+            self.findings.require("R9", ours == theirs, buffer, f"@{label} is {ours}, in the plan {theirs}", there)
         self.findings.equal("R9", buffer, f"how often @{label} is there", buffer.times, source.times, there)
         self.findings.enough_bytes("R10", buffer, f"the size of @{label}", buffer.size, source.size, there)
-        if buffer.alignment != alignment:
-            message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
-            self.findings.refuse("R11", buffer, message, there)
+        message = f"the alignment of @{label} is {buffer.alignment}; the contract gives max(16, r) = {alignment}"
+        self.findings.require("R11", buffer.alignment == alignment, buffer, message, there)
         self.findings.equal("R12", buffer, f"the offset of @{label}", buffer.offset, offset, there)
 
     # --- machine
 
     @BINDING.rule("R8", "target and ABI revision")
-    @BINDING.rule("R13", "fingerprints of plan, target and deployment")
     def _identity(self) -> None:
         machine, plan = self.machine, self.plan
         abi = as_expr(machine.fields.get("abi"))
-        if abi is None or abi.integer != plan.abi:
-            stated = abi.text if abi is not None else "none"
-            where = note("the target is here", machine.span)
-            message = f"the plan is bound to ABI revision {plan.abi} of @{machine.symbol}, which has {stated}"
-            self.findings.refuse("R8", self.plan, message, where)
-        first = self.portable.tasks[0].span if self.portable.tasks else None
+        stated = abi.text if abi is not None else "none"
+        message = f"the plan is bound to ABI revision {plan.abi} of @{machine.symbol}, which has {stated}"
+        same = abi is not None and abi.integer == plan.abi
+        self.findings.require("R8", same, plan, message, note("the target is here", machine.span))
+        self._fingerprints()
+
+    @BINDING.rule("R13", "fingerprints of plan, target and deployment")
+    def _fingerprints(self) -> None:
+        machine, plan = self.machine, self.plan
+        first = next((task.span for task in self.portable.tasks), None)
         for what, found, expected, place in (
             ("source", plan.source_fingerprint, plan_fingerprint_of(self.portable.operations), first),
             ("target", plan.target_fingerprint, fingerprint_of(machine.operation), machine.span),
             ("deployment", plan.deployment_fingerprint, fingerprint_of(self.deployment.operation), self.deployment.span),
         ):
-            if found != expected:
-                message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
-                self.findings.refuse("R13", self.plan, message, note("what it is of is here", place))
+            message = f"the fingerprint of the {what} is stale: it is {found}, that of the {what} now is {expected}"
+            self.findings.require("R13", found == expected, plan, message, note("what it is of is here", place))
 
     @BINDING.rule("R14", "devices and memory are the deployment's, and there are devices for all ranks of the mesh")
     def _machine(self) -> None:
         there = note("the deployment is here", self.deployment.span)
-        for cls, found, field in ((Devices, self.bound.devices, "devices"), (Region, self.bound.regions, "memory")):
-            if len(found) != 1:
-                self.findings.refuse("R14", self.plan, f"a plan has one {cls.name}, found {len(found)}", there)
-            for holder in found[:1] if len(found) == 1 else ():
-                part, size = (Devices.count, holder.count) if isinstance(holder, Devices) else (Region.size, holder.size)
-                self._states(holder, part, size, field, there)
+        for devices in self._only(Devices, self.bound.devices, there):
+            self._states(devices, Devices.count, devices.count, "devices", there)
+        for region in self._only(Region, self.bound.regions, there):
+            self._states(region, Region.size, region.size, "memory", there)
         self._ranks(as_expr(self.deployment.fields.get("devices")), there)
+
+    def _only(self, cls: type[_Holder], found: Sequence[_Holder], there: Diagnostic) -> Sequence[_Holder]:
+        """The one operation of a class; none, and a finding, if there are several or none."""
+        message = f"a plan has one {cls.name}, found {len(found)}"
+        return found if self.findings.require("R14", len(found) == 1, self.plan, message, there) else ()
 
     def _states(self, holder: Devices | Region, part: Amount, size: Expr, field: str, there: Diagnostic) -> None:
         """The plan's statements about its machine are those of the deployment's fields, with numbers for symbols."""
@@ -287,12 +300,14 @@ class BindingVerifier:
         """Refuse a deployment unless it is proved to have a device for each rank of the mesh that the plan is under."""
         ranks = self._mesh_ranks()
         if ranks is None:
-            if self.portable.strategies or any(task.kind == "collective" for task in self.portable.tasks):
-                message = "the plan does not name its mesh (plan.mesh), so how many devices it needs can't be told"
-                self.findings.refuse("R14", self.plan, message, there)
-            return
-        if devices is None:
-            return
+            among_ranks = self.portable.strategies or any(task.kind == "collective" for task in self.portable.tasks)
+            message = "the plan does not name its mesh (plan.mesh), so how many devices it needs can't be told"
+            self.findings.require("R14", not among_ranks, self.plan, message, there)
+        elif devices is not None:
+            self._enough(devices, ranks, there)
+
+    def _enough(self, devices: Expr, ranks: Expr, there: Diagnostic) -> None:
+        """Refuse unless so many devices are proved to be enough for the ranks."""
         enough = Statement(devices + 1, ">", ranks)
         verdict = enough.decide(self.findings.facts)
         needed, there_are = (expr.substitute(self.numbers).text for expr in (ranks, devices))

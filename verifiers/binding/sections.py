@@ -11,9 +11,10 @@ from bpir.dialects.levels import ConcretePlanIR, PortablePlanIR
 from bpir.dialects.plan import Task
 from bpir.dialects.sections import Flow, Section
 from bpir.ir.diagnostic import note
-from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
+from bpir.ir.expressions.expression import ONE, total
 from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import BINDING
+from bpir.verifiers.section_totals import runs_of_members, total_work
 
 _M = TypeVar("_M", Task, Command)
 
@@ -24,27 +25,34 @@ Names = Mapping[str, str]
 @BINDING.rule("R18", "the sections are those of the plan")
 def verify_bound_sections(findings: Findings, plan: PortablePlanIR, bound: ConcretePlanIR, commands: Names, buffers: Names) -> None:
     """Refuse sections that are not those of the plan, and totals over all runs that differ."""
-    if len(plan.sections) != len(bound.sections):
-        message = f"{len(bound.sections)} sections are bound, and the plan has {len(plan.sections)}"
-        findings.refuse("R18", bound.sections[0] if bound.sections else bound.plans[0], message)
-    names = {source.symbol: section.symbol for source, section in zip(plan.sections, bound.sections, strict=False)}
-    for source, section in zip(plan.sections, bound.sections, strict=False):
+    message = f"{len(bound.sections)} sections are bound, and the plan has {len(plan.sections)}"
+    where = next(iter((*bound.sections, *bound.plans)))
+    findings.require("R18", len(plan.sections) == len(bound.sections), where, message)
+    pairs = list(zip(plan.sections, bound.sections, strict=False))
+    names = {source.symbol: section.symbol for source, section in pairs}
+    for source, section in pairs:
         there = note("the section of the plan is here", source.span)
-        if section.symbol != source.symbol:
-            findings.refuse("R18", section, f"the section @{section.symbol} is called @{source.symbol} in the plan", there)
+        message = f"the section @{section.symbol} is called @{source.symbol} in the plan"
+        findings.require("R18", section.symbol == source.symbol, section, message, there)
         findings.equal("R18", section, f"how often @{section.symbol} runs", section.times, source.times, there)
         wanted = {commands.get(task.symbol, "") for task in _members(source, plan.tasks)}
-        if {command.symbol for command in _members(section, bound.commands)} != wanted:
-            findings.refuse("R18", section, f"@{section.symbol} does not run the commands of the tasks of its section", there)
-        for what, ours, theirs in (
-            ("is after", section.after, [names.get(name, "") for name in source.after]),
-            ("takes", _texts(section.takes, {}), _texts(source.takes, buffers)),
-            ("carries", _texts(section.carries, {}), _texts(source.carries, buffers)),
-        ):
-            if sorted(ours) != sorted(theirs):
-                said, expected = (", ".join(sorted(texts)) or "nothing" for texts in (ours, theirs))
-                findings.refuse("R18", section, f"@{section.symbol} {what} {said}; expected {expected}", there)
+        same = {command.symbol for command in _members(section, bound.commands)} == wanted
+        findings.require("R18", same, section, f"@{section.symbol} does not run the commands of the tasks of its section", there)
+        _order(findings, source, section, names, buffers)
     _totals(findings, plan, bound)
+
+
+def _order(findings: Findings, source: Section, section: Section, names: Names, buffers: Names) -> None:
+    """A bound section is after those that its section of the plan is after, and takes and carries the same."""
+    there = note("the section of the plan is here", source.span)
+    for what, ours, theirs in (
+        ("is after", section.after, [names.get(name, "") for name in source.after]),
+        ("takes", _texts(section.takes, {}), _texts(source.takes, buffers)),
+        ("carries", _texts(section.carries, {}), _texts(source.carries, buffers)),
+    ):
+        found, expected = (", ".join(sorted(texts)) or "nothing" for texts in (ours, theirs))
+        message = f"@{section.symbol} {what} {found}; expected {expected}"
+        findings.require("R18", sorted(ours) == sorted(theirs), section, message, there)
 
 
 @BINDING.rule("R19", "over all runs the work, and in all repetitions the bytes of the buffers, are those of the plan, or more bytes")
@@ -60,14 +68,10 @@ def _totals(findings: Findings, plan: PortablePlanIR, bound: ConcretePlanIR) -> 
     findings.at_least("R19", bound.plans[0], "the total size of all buffers", held, needed)
 
 
-def _work(sections: Sequence[Section], members: Sequence[_M]) -> Work:
-    often: list[Expr] = [ZERO if sections else ONE] * len(members)
-    for section in sections:
-        for place in section.extent:
-            if place < len(often):
-                often[place] += section.times
-    parts = [[times * value for value in member.work.components] for times, member in zip(often, members, strict=True)]
-    return Work(*(total(part[index] for part in parts) for index in range(len(Work.names()))))
+def _work(sections: Sequence[Section], members: Sequence[Task | Command]) -> Work:
+    """All work together, over the runs of the sections; each once where there are none."""
+    often = runs_of_members(sections, len(members)) if sections else [ONE] * len(members)
+    return total_work((member.work for member in members), often)
 
 
 def _members(section: Section, members: Sequence[_M]) -> Sequence[_M]:

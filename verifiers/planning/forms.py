@@ -18,11 +18,17 @@ def verify_routing_and_form(findings: Findings, rule: str, task: dist.Task, of: 
     routed = of.routed(local)
     _experts(findings, rule, task, Routing(*routed) if routed is not None else None)
     form = of.form(local.settings)
-    others = [other for other in of.forms if other != form]
-    changed = evolved(local, settings=(("form", StringAttr(others[0])), *_without_form(local))) if others else local
+    first = next(iter(of.forms), "")
+    other = next((other for other in of.forms if other != form), "")
+    expected = _work_of_form(of, local, other) if other else None
+    _forms(findings, rule, task, form if form != first else "", other, expected)
+
+
+def _work_of_form(of: ModelOperation, local: Local, form: str) -> FormWork:
+    """What an operation would do in another form."""
+    changed = evolved(local, settings=(("form", StringAttr(form)), *_without_form(local)))
     work, products = of.forward(changed), of.matmul_operations(changed)
-    expected = FormWork(work.ops, work.read, work.write, products) if others else None
-    _forms(findings, rule, task, form if form != (of.forms or ("",))[0] else "", others[0] if others else "", expected)
+    return FormWork(work.ops, work.read, work.write, products)
 
 
 def verify_kept_routing_and_form(findings: Findings, rule: str, task: PlanTask, source: dist.Task) -> None:
@@ -42,13 +48,17 @@ def _experts(findings: Findings, rule: str, task: AnyTask, expected: Routing | N
 def _forms(findings: Findings, rule: str, task: AnyTask, form: str, other: str, expected: FormWork | None) -> None:
     if (task.form, task.other_form) != (form, other):
         pairs = ((task.form, task.other_form), (form, other))
-        said, wanted = (f"{own or 'the first'}, the other one {more or 'none'}" for own, more in pairs)
-        findings.refuse(rule, task, f"the form of {_named(task)} is {said}; expected {wanted}")
+        found, wanted = (f"{own or 'the first'}, the other one {more or 'none'}" for own, more in pairs)
+        findings.refuse(rule, task, f"the form of {_named(task)} is {found}; expected {wanted}")
         return
-    found = task.operation.properties.get("other_work")
-    work = found if isinstance(found, FormWork) else None
+    work = task.operation.properties.get("other_work")
     if work is not None or expected is not None:
-        findings.components(rule, task, "other form's", f"of {_named(task)}", work or FormWork.zero(), expected or FormWork.zero())
+        _same_work(findings, rule, task, work, expected or FormWork.zero())
+
+
+def _same_work(findings: Findings, rule: str, task: AnyTask, found: Attribute | None, expected: FormWork) -> None:
+    work = found if isinstance(found, FormWork) else FormWork.zero()
+    findings.components(rule, task, "other form's", f"of {_named(task)}", work, expected)
 
 
 def _named(task: AnyTask) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.facts import ActivationFacts, MemoryFacts
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
@@ -13,13 +11,14 @@ from bpir.dialects.network import called
 from bpir.dialects.plan import Buffer, Task
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expressions.expression import Expr, total
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.findings import Findings
 from bpir.verifiers.inputs import verify_kept
-from bpir.verifiers.planning.block import BlockCheck
+from bpir.verifiers.planning.block import PlannedBlockCheck
 from bpir.verifiers.planning.sections import Lineage, verify_sections
 from bpir.verifiers.rulebooks import PLANNING
+from bpir.verifiers.section_totals import total_work
 from bpir.verifiers.stages.planned import verify_planned_stages
 from bpir.verifiers.statements import Claim
 
@@ -52,20 +51,7 @@ class PlanVerifier:
         lineage = Lineage(self.source, blocks)
         sources = self._sources(lineage)
         planned = self._lineage(sources)
-        expected: set[Buffer] = set()
-        owned: dict[tuple[str, str], str] = {}
-        for block in blocks:
-            named = self.distributed.mesh_of(block)
-            mesh = named.axes if named is not None else {}
-            check = BlockCheck
-            if self.training:
-                from bpir.verifiers.planning.training_buffers import TrainingCheck
-
-                check = TrainingCheck
-            judge = check(self.findings, block, mesh, planned, self.plan.buffers, self.plan.groups, lineage, owned)
-            expected |= judge.run()
-            self._mesh(block, mesh)
-            self.homes[block.symbol] = judge.homes
+        expected = self._blocks(blocks, planned, lineage)
         self._total(sources.values())
         self._facts(lineage)
         self._objective({task.phase for task in sources.values()})
@@ -76,6 +62,28 @@ class PlanVerifier:
         verify_sections(self.findings, self.plan, lineage, planned, self.homes)
         verify_kept(self.findings, "R11", self.source, self.target)
         return self.findings.diagnostics
+
+    def _blocks(self, blocks: Iterable[dist.Block], planned: Mapping[str, Task], lineage: Lineage) -> set[Buffer]:
+        """Verify each block; the buffers that they need."""
+        expected: set[Buffer] = set()
+        owned: dict[tuple[str, str], str] = {}
+        check = self._block_check()
+        for block in blocks:
+            named = self.distributed.mesh_of(block)
+            mesh = named.axes if named is not None else {}
+            judge = check(self.findings, block, mesh, planned, self.plan.buffers, self.plan.groups, lineage, owned)
+            expected |= judge.run()
+            self._mesh(block, mesh)
+            self.homes[block.symbol] = judge.homes
+        return expected
+
+    def _block_check(self) -> type[PlannedBlockCheck]:
+        """What a block must have in the plan: training has other buffers than inference."""
+        if not self.training:
+            return PlannedBlockCheck
+        from bpir.verifiers.planning.training_buffers import TrainingCheck
+
+        return TrainingCheck
 
     def _sources(self, lineage: Lineage) -> dict[str, dist.Task]:
         """The tasks of all blocks, by what the plan calls their origin."""
@@ -114,60 +122,54 @@ class PlanVerifier:
         if named is None:
             self.findings.refuse("R16", block, "the plan does not name its mesh and its strategy (plan.mesh)")
             return
-        if named.strategy != block.strategy:
-            self.findings.refuse("R16", named, "the plan is under another strategy than its block", note("the block", block.span))
+        same, there = named.strategy == block.strategy, note("the block", block.span)
+        self.findings.require("R16", same, named, "the plan is under another strategy than its block", there)
         sizes = named.axes
-        if list(sizes) != list(mesh):
-            ours, theirs = (", ".join(axes) or "no axes" for axes in (sizes, mesh))
-            self.findings.refuse("R16", named, f"the mesh of the plan has {ours}, that of its block {theirs}")
-            return
-        for axis, size in sizes.items():
-            self.findings.equal("R16", named, f"the size of the mesh axis '{axis}'", size, mesh[axis])
+        ours, theirs = (", ".join(axes) or "no axes" for axes in (sizes, mesh))
+        if self.findings.require("R16", list(sizes) == list(mesh), named, f"the mesh of the plan has {ours}, that of its block {theirs}"):
+            for axis, size in sizes.items():
+                self.findings.equal("R16", named, f"the size of the mesh axis '{axis}'", size, mesh[axis])
 
     @PLANNING.rule("R13", "memory facts are kept")
     def _facts(self, lineage: Lineage) -> None:
         """The memory facts of layers are kept as they are."""
         ours: dict[tuple[str, str], Fact] = {}
         for fact in _facts(self.plan.operations):
-            key = (fact.facts.mnemonic, fact.layer)
-            if key in ours:
-                self.findings.refuse("R13", fact, f"the memory facts of '{key[1]}' are given twice", note("first here", ours[key].span))
-            ours.setdefault(key, fact)
-        theirs = {
-            (fact.facts.mnemonic, lineage.origin(block, fact.layer)): fact
-            for block in lineage.blocks
-            for fact in _facts(block.operation.body)
-        }
+            first = ours.setdefault((fact.facts.mnemonic, fact.layer), fact)
+            message = f"the memory facts of '{fact.layer}' are given twice"
+            self.findings.require("R13", first is fact, fact, message, note("first here", first.span))
+        theirs = _facts_of_source(lineage)
         for key, source in theirs.items():
-            if key not in ours:
-                self.findings.refuse("R13", source, f"the memory facts of '{key[1]}' are missing in the plan")
+            self.findings.require("R13", key in ours, source, f"the memory facts of '{key[1]}' are missing in the plan")
         for key, fact in ours.items():
-            expected = theirs.get(key)
-            if expected is None:
-                self.findings.refuse("R13", fact, f"the source has no memory facts of '{key[1]}'")
-                continue
-            if _dropped(fact) != _dropped(expected):
-                self.findings.refuse("R13", fact, f"what '{key[1]}' drops differs from the source")
-            self.findings.components("R13", fact, "memory", f"of '{key[1]}'", fact.facts, expected.facts)
+            self._fact(fact, theirs.get(key), key[1])
+
+    def _fact(self, fact: Fact, expected: Fact | None, layer: str) -> None:
+        """The memory facts of a layer are those of the source."""
+        if expected is None:
+            self.findings.refuse("R13", fact, f"the source has no memory facts of '{layer}'")
+            return
+        same = _dropped(fact) == _dropped(expected)
+        self.findings.require("R13", same, fact, f"what '{layer}' drops differs from the source")
+        self.findings.components("R13", fact, "memory", f"of '{layer}'", fact.facts, expected.facts)
 
     @PLANNING.rule("R14", "the one objective is that of the phase")
     def _objective(self, phases: set[str]) -> None:
         """Decode reads every weight for one token, so memory comes first; all else computes first, and a training step sends more."""
-        said = self.plan.objectives
-        wanted = OBJECTIVES["training" if self.training else "decode" if "decode" in phases else "prefill"]
-        text = f"expected minimize [{', '.join(wanted)}]"
-        if len(said) != 1:
-            places: list[Place] = [self.target, *self.plan.tasks[:1], *said]
-            self.findings.refuse("R14", places[-1], f"the plan has {len(said)} objectives, not one", note(text))
-        for objective in said[:1]:
-            found = objective.minimize
-            if found != wanted:
-                self.findings.refuse("R14", objective, f"the objective is not that of the phase: {', '.join(found)}", note(text))
+        found = self.plan.objectives
+        phase = "decode" if "decode" in phases else "prefill"
+        wanted = OBJECTIVES["training" if self.training else phase]
+        text = note(f"expected minimize [{', '.join(wanted)}]")
+        places: list[Place] = [self.target, *self.plan.tasks[:1], *found]
+        self.findings.require("R14", len(found) == 1, places[-1], f"the plan has {len(found)} objectives, not one", text)
+        for objective in found[:1]:
+            message = f"the objective is not that of the phase: {', '.join(objective.minimize)}"
+            self.findings.require("R14", objective.minimize == wanted, objective, message, text)
 
-    def _total(self, sources: Iterable[dist.Task]) -> None:
+    def _total(self, sources: Collection[dist.Task]) -> None:
         """The sum over all tasks, whatever their lineage."""
-        where = self.plan.tasks[0] if self.plan.tasks else self.target
-        found, expected = (_sum(task.work for task in tasks) for tasks in (self.plan.tasks, sources))
+        where = next(iter(self.plan.tasks), self.target)
+        found, expected = (total_work((task.work for task in tasks), [ONE] * len(tasks)) for tasks in (self.plan.tasks, sources))
         self.findings.components("R3", where, "total work", "of all tasks", found, expected)
 
 
@@ -180,12 +182,11 @@ def _facts(operations: Iterable[Operation]) -> list[Fact]:
     return [fact for fact in found if fact is not None]
 
 
+def _facts_of_source(lineage: Lineage) -> dict[tuple[str, str], Fact]:
+    """The memory facts of all blocks, by kind and by what the plan calls their layer."""
+    facts = ((block, fact) for block in lineage.blocks for fact in _facts(block.operation.body))
+    return {(fact.facts.mnemonic, lineage.origin(block, fact.layer)): fact for block, fact in facts}
+
+
 def _dropped(fact: Fact) -> tuple[str, ...]:
     return fact.dropped if isinstance(fact, MemoryFacts) else ()
-
-
-def _sum(each: Iterable[Work]) -> Work:
-    """All work together; layers repeat, so each work is multiplied before it is added."""
-    works = Counter(each)
-    parts = [[count * value for value in work.components] for work, count in works.items()]
-    return Work(*(total(part[index] for part in parts) for index in range(len(Work.names()))))

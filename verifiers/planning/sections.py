@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from bpir.dialects.bp import Work
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.stages import Border
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
@@ -13,10 +11,11 @@ from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, callees, calls, 
 from bpir.dialects.plan import Section, Task
 from bpir.dialects.sections import Flow
 from bpir.ir.diagnostic import note
-from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
+from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.findings import Findings
 from bpir.verifiers.rulebooks import PLANNING
+from bpir.verifiers.section_totals import runs_of_members, total_work
 from bpir.verifiers.stages.rows import runs_between
 from bpir.verifiers.zero_stages import SHARES_GRADIENTS, zero_stage
 
@@ -138,14 +137,18 @@ class _Calls:
         values: dict[Value, _Given] = dict.fromkeys(network.arguments, (-1, "", True))
         for call in calls(network):
             values.update(zip(call.results, self._call(call, [values[value] for value in call.operands]), strict=False))
-        for block in self.lineage.blocks:  # weights are updated when all their gradients are there
-            updates = self.lineage.tasks(block, OPTIMIZER)
-            if updates:
-                after = tuple(self.backward.get(block.symbol, ()))
-                self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
+        for block in self.lineage.blocks:
+            self._update(block)
         for block in filter(_is_between, self.lineage.blocks):
             self._between(block)
         return self.found
+
+    def _update(self, block: dist.Block) -> None:
+        """Weights are updated when all their gradients are there."""
+        updates = self.lineage.tasks(block, OPTIMIZER)
+        if updates:
+            after = tuple(self.backward.get(block.symbol, ()))
+            self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
 
     def _between(self, block: dist.Block) -> None:
         """What goes between stages has a section of each part, after all others of it."""
@@ -157,27 +160,29 @@ class _Calls:
                 self.found.append(_Expected(block, block.operation, sent, self.lineage.runs(block), after))
 
     def _call(self, call: Operation, operands: list[_Given]) -> list[_Given]:
-        given = operands
-        first = len(self.found)
+        """The origins of the results of a call, of which those of the operands are given."""
+        given, first = operands, len(self.found)
         begin: list[str] = []
         for name in callees(call):
-            block, part = self.blocks[name], part_of(call)
-            homes = self.homes.get(name, {})
-            taken, returned = _border(block, part, len(given))
-            tasks = self.lineage.tasks(block, part)
-            if not tasks:
-                if taken != returned:
-                    message = f"nothing of @{name} is planned, and it does not return what it takes, in the same order"
-                    self.findings.refuse("R17", block, message)
-                continue
-            targets = [homes.get(value, "") for value in taken]
-            begin = begin or targets
-            self._add(call, block, tasks, given, targets)
-            given = [(len(self.found) - 1, homes.get(value, ""), len(returned) == 1) for value in returned]
+            block, homes = self.blocks[name], self.homes.get(name, {})
+            taken, returned = _border(block, part_of(call), len(given))
+            tasks = self._tasks(call, block, taken == returned)
+            if tasks:
+                targets = [homes.get(value, "") for value in taken]
+                begin = begin or targets
+                self._add(call, block, tasks, given, targets)
+                given = [(len(self.found) - 1, homes.get(value, ""), len(returned) == 1) for value in returned]
         if "times" in call.properties and len(self.found) > first:
             back = [(one[1], target) for one, target in zip(given, begin, strict=False)]
             self.found[first].carries = tuple(flow for flow in back if flow[0] != flow[1])
         return given
+
+    def _tasks(self, call: Operation, block: dist.Block, passes: bool) -> list[dist.Task]:
+        """The tasks of a block that a call runs; one without tasks must pass on what it takes."""
+        tasks = self.lineage.tasks(block, part_of(call))
+        message = f"nothing of @{block.symbol} is planned, and it does not return what it takes, in the same order"
+        self.findings.require("R17", bool(tasks) or passes, block, message)
+        return tasks
 
     def _add(self, call: Operation, block: dist.Block, tasks: Sequence[dist.Task], given: list[_Given], targets: list[str]) -> None:
         """The section that runs the tasks of a block on what is given: it takes it into the targets."""
@@ -251,17 +256,7 @@ def _total(findings: Findings, plan: PortablePlanIR, lineage: Lineage) -> None:
     """The sum over all tasks and all their runs."""
     if not plan.sections and lineage.network is None:
         return  # the total of R3 is that
-    often = [ZERO] * len(plan.tasks)
-    for section in plan.sections:
-        for place in section.extent:
-            if place < len(often):
-                often[place] += section.times
-    found = _sum((task.work, times) for task, times in zip(plan.tasks, often, strict=True))
-    wanted = _sum((task.work, lineage.runs(block)) for block in lineage.blocks for task in block.tasks)
-    findings.components("R19", plan.tasks[0] if plan.tasks else plan.module, "total work", "of all runs of all tasks", found, wanted)
-
-
-def _sum(each: Iterable[tuple[Work, Expr]]) -> Work:
-    """All work together; the same work that is done as often is multiplied before it is added."""
-    parts = [[count * times * value for value in work.components] for (work, times), count in Counter(each).items()]
-    return Work(*(total(part[index] for part in parts) for index in range(len(Work.names()))))
+    found = total_work((task.work for task in plan.tasks), runs_of_members(plan.sections, len(plan.tasks)))
+    tasks = [(task.work, lineage.runs(block)) for block in lineage.blocks for task in block.tasks]
+    wanted = total_work((work for work, _ in tasks), [times for _, times in tasks])
+    findings.components("R19", next(iter(plan.tasks), plan.module), "total work", "of all runs of all tasks", found, wanted)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from bpir.dialects.dist.collective_tasks import AllGather
+from bpir.dialects.dist.facts import Memory
 from bpir.dialects.dist.tasks import Compute, Task
 from bpir.dialects.plan import Buffer
 from bpir.ir.expressions.expression import ZERO
 from bpir.ir.operation import Value
-from bpir.verifiers.planning.block import BlockCheck
-from bpir.verifiers.sizes import weight_bytes
+from bpir.verifiers.planning.block import PlannedBlockCheck
 
 
-class TrainingCheck(BlockCheck):
+class TrainingCheck(PlannedBlockCheck):
     """Every value, every layer's weights and every optimizer state has a buffer of its own."""
 
     def obligations(self) -> None:
@@ -19,39 +21,38 @@ class TrainingCheck(BlockCheck):
         self.arguments()
         returned = set(self.block.returned)
         for task in self.block.tasks:
-            own = weight_bytes(task)
-            if own is not ZERO:
-                owner = self.lineage.owner(self.block, task)
-                if owner not in self.owned:
-                    self.owned[owner] = self.of(task, "constant", "persistent", own)
-                self.weights[task] = self.owned[owner]
-            if task.phase == "optimizer" or (task.phase == "gradient_reduction" and isinstance(task, AllGather)):
+            self._keep_weights(task)
+            if _updates_weights(task):
                 self._updates(task)
-                continue
-            role = "gradient" if "gradient" in task.phase else "activation"
-            results = task.operation.results
-            label = task.label
-            origin = self.origin(label)
-            chosen: dict[Value, list[Buffer]] = {}
-            for kind in ("output", role):
-                given = [value for value in results if (value in returned) == (kind == "output")]
-                if given:
-                    chosen.update(self.matched(given, self.held.get((kind, origin), [])))
-            for value in results:
-                what = f"result {value.index} of '{label}'"
-                self.homes[value] = self.buffer(chosen[value], what, self.bytes(value.type), "device_local", origin)
+            else:
+                self._keep_each(task, returned)
         for memory in self.block.memory:
-            size = memory.facts.optimizer
-            if size is not ZERO:
-                name = f"{memory.layer}.optimizer"
-                origin = self.origin(name)
-                found = self.held.get(("optimizer", origin), [])
-                self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", size, "persistent", origin)
+            self._keep_optimizer(memory)
+
+    def _keep_each(self, task: Task, returned: Collection[Value]) -> None:
+        """Find the buffer of each result of a task."""
+        results, origin = task.operation.results, self.origin(task.label)
+        role = "gradient" if "gradient" in task.phase else "activation"
+        chosen: dict[Value, list[Buffer]] = {}
+        for kind in ("output", role):
+            given = [value for value in results if (value in returned) == (kind == "output")]
+            if given:
+                chosen.update(self.matched(given, self.held.get((kind, origin), [])))
+        for value in results:
+            what = f"result {value.index} of '{task.label}'"
+            self.homes[value] = self.buffer(chosen[value], what, self.bytes(value.type), "device_local", origin)
+
+    def _keep_optimizer(self, memory: Memory) -> None:
+        """Find the buffer of the optimizer states of a layer, if it has any."""
+        size, name = memory.facts.optimizer, f"{memory.layer}.optimizer"
+        if size is not ZERO:
+            origin = self.origin(name)
+            found = self.held.get(("optimizer", origin), [])
+            self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", size, "persistent", origin)
 
     def _updates(self, task: Task) -> None:
         """What an optimizer task gives, and the gather behind it, are the weights, where they lie."""
-        first = task.operands[0] if task.operands else None
-        home = self.weights.get(task) or (self.homes.get(first, "") if first is not None else "")
+        home = self.weights.get(task) or next((self.homes.get(value, "") for value in task.operands[:1]), "")
         self.homes.update(dict.fromkeys(task.results, home))
 
     def uses(self, task: Task) -> tuple[set[str], set[str]]:
@@ -60,3 +61,8 @@ class TrainingCheck(BlockCheck):
             state = self.states.get(task.label, "")
             return reads | {state}, writes | {self.weights.get(task, ""), state}
         return reads, writes
+
+
+def _updates_weights(task: Task) -> bool:
+    """Whether a task gives updated weights: the optimizer does, and what gathers them behind it."""
+    return task.phase == "optimizer" or (task.phase == "gradient_reduction" and isinstance(task, AllGather))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bpir.dialects.bind import Strategy, Workload, as_word
 from bpir.dialects.bp import TensorType
-from bpir.dialects.dist.placement import Placement
+from bpir.dialects.dist.placement import Group, Placement
 from bpir.dialects.dist.tasks import Block, Compute, Mesh, Task
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.model.rules.operation import ModelOperation
@@ -14,8 +14,10 @@ from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.network import calls, networks
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
 from bpir.ir.operation import Operation
+from bpir.ir.syntax_part import Range
 from bpir.verifiers.distribution.network_calls import runs
 from bpir.verifiers.distribution.placed_axes import EXPERT, TENSOR
+from bpir.verifiers.model_operations import tensors_of
 from bpir.verifiers.rulebooks import DIST
 from bpir.verifiers.ssa.distinct_properties import counts_of, expected_count
 from bpir.verifiers.stages.rows import verify_shares
@@ -31,11 +33,18 @@ def verify(module: Operation) -> list[Diagnostic]:
         found.extend(_references(ir, block))
         mesh = ir.mesh_of(block)
         if mesh is not None:
-            unknown = list(_axes(block, mesh.axes))
-            found.extend(unknown)
-            found.extend(d for placement in ir.placements if not unknown for d in _placed(block, placement))
-            found.extend(d for placement in ir.placements for d in _between(ir, block, placement))
+            found.extend(_layouts(ir, block, mesh.axes))
         found.extend(_forms(block))
+    return found
+
+
+def _layouts(ir: DistributedTaskIR, block: Block, mesh: Mapping[str, object]) -> list[Diagnostic]:
+    """What is wrong with how the values of a block lie on its mesh."""
+    found = list(_axes(block, mesh))
+    for placement in ir.placements if not found else ():
+        found.extend(_placed(block, placement))
+    for placement in ir.placements:
+        found.extend(_between(ir, block, placement))
     return found
 
 
@@ -54,14 +63,17 @@ def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
 def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
     right: set[TensorType] = set()
     for operation, type in _tensors(block):
-        if type in right:
-            continue
-        axes = [axis for names in type.axes for axis in names]
-        if all(axis in mesh for axis in (*axes, *type.unreduced, *type.shared)):
-            right.add(type)
-        for axis in dict.fromkeys((*axes, *type.unreduced, *type.shared)):
-            if axis not in mesh:
+        if type not in right:
+            unknown = [axis for axis in _axes_of(type) if axis not in mesh]
+            for axis in unknown:
                 yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
+            if not unknown:
+                right.add(type)
+
+
+def _axes_of(type: TensorType) -> Iterable[str]:
+    """The mesh axes that a type names, each once."""
+    return dict.fromkeys((*(axis for names in type.axes for axis in names), *type.unreduced, *type.shared))
 
 
 @DIST.rule(
@@ -73,16 +85,18 @@ def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
     rule = _Placing(placement)
     right: set[TensorType] = set()  # thousands of values are of a few types
     for operation, type in _tensors(block):
-        if type in right:
-            continue
-        task = Task.of(operation)
-        if task is not None and task.phase == "gradient_reduction":
-            continue
-        wrong = list(rule.wrong(type))
-        if not wrong:
-            right.add(type)
-        for message in wrong:
-            yield error(f"{message}, the placement says; found {type.text} [dist.R4]", operation.span)
+        if type not in right and not _is_shared_out(operation):
+            wrong = list(rule.wrong(type))
+            for message in wrong:
+                yield error(f"{message}, the placement says; found {type.text} [dist.R4]", operation.span)
+            if not wrong:
+                right.add(type)
+
+
+def _is_shared_out(operation: Operation) -> bool:
+    """Whether an operation reduces gradients, whose shares no placement says."""
+    task = Task.of(operation)
+    return task is not None and task.phase == "gradient_reduction"
 
 
 class _Placing:
@@ -100,12 +114,8 @@ class _Placing:
             axis = self._names.get(dim.text, dim.text)
             axes = tuple(mesh_axis for mesh_axis in on if mesh_axis in self._used)
             group = self._groups.get(axis)
-            if self._is_of_experts(place, axis, axes) or (group is None and dim.symbols != (dim.text,)):
-                continue  # or it is a number or a composite: a placement can't name it
-            wanted = () if group is None else (group.mesh_axis,)
-            if axes != wanted and not (group is not None and group.between and not axes):
-                where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
-                yield f"the axis {axis} lies {where}"
+            if not self._is_of_experts(place, axis, axes) and (group is not None or dim.symbols == (dim.text,)):
+                yield from _elsewhere(axis, axes, group)  # a placement can't name a number or a composite
 
     def _is_of_experts(self, place: int, axis: str, axes: tuple[str, ...]) -> bool:
         """Whether the rows of a token lie where their experts do, which are the rows of weights."""
@@ -116,23 +126,31 @@ class _Placing:
 @DIST.rule("R5", "in training a placement has an axis with `between` exactly if the block's strategy shards the sequence")
 def _between(ir: DistributedTaskIR, block: Block, placement: Placement) -> Iterable[Diagnostic]:
     strategy = next((strategy for strategy in ir.strategies if strategy.symbol == block.strategy), None)
-    if strategy is not None and any(task.phase == "forward" for task in block.tasks):
-        shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
-        if shards != any(group.between and group.mesh_axis == TENSOR for group in placement.groups):
-            wanted, found = ("an axis", "none") if shards else ("no axis", "one")
-            message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
-            yield error(message, placement.span)
+    if strategy is None or not any(task.phase == "forward" for task in block.tasks):
+        return
+    shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
+    if shards != any(group.between and group.mesh_axis == TENSOR for group in placement.groups):
+        wanted, found = ("an axis", "none") if shards else ("no axis", "one")
+        message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
+        yield error(message, placement.span)
+
+
+def _elsewhere(axis: str, found: tuple[str, ...], group: Group | None) -> Iterator[str]:
+    """Where an axis must lie, if it lies on other axes of the mesh than its group says; between regions it may lie there or nowhere."""
+    wanted = () if group is None else (group.mesh_axis,)
+    nowhere = group is not None and group.between and not found
+    if found != wanted and not nowhere:
+        where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
+        yield f"the axis {axis} lies {where}"
 
 
 def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:
     """The types of the tensors of a block, each with the operation that has it."""
-    for argument in block.arguments:
-        if isinstance(argument.type, TensorType):
-            yield block.operation, argument.type
+    for type in tensors_of(block.arguments):
+        yield block.operation, type
     for task in block.operation.body:
-        for result in task.results:
-            if isinstance(result.type, TensorType):
-                yield task, result.type
+        for type in tensors_of(task.results):
+            yield task, type
 
 
 @DIST.rule(
@@ -141,11 +159,10 @@ def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:
     "states, its last operands, one a result",
 )
 def _forms(block: Block) -> Iterable[Diagnostic]:
-    for task in block.tasks:
-        if isinstance(task, Compute):
-            wrong = _no_tensor(task) or _wrong_form(task) or _no_state(task)
-            if wrong:
-                yield error(f"'{task.label}', a task of kind '{task.kind}', {wrong} [dist.R3]", task.span)
+    for task in Compute.each(block.operation.body):
+        wrong = _no_tensor(task) or _wrong_form(task) or _no_state(task)
+        if wrong:
+            yield error(f"'{task.label}', a task of kind '{task.kind}', {wrong} [dist.R3]", task.span)
 
 
 def _no_tensor(task: Compute) -> str:
@@ -155,24 +172,28 @@ def _no_tensor(task: Compute) -> str:
 
 def _wrong_form(task: Compute) -> str:
     """A task that is a whole operation has its form; a gradient, a sum or an update has operands and results that its gate knows."""
-    rule = task.rule
-    counts = counts_of(rule) if rule is not None and task.is_whole else None
+    rule = task.rule if task.is_whole else None
+    counts = counts_of(rule) if rule is not None else None
     if rule is None or counts is None:
         return ""
     states = len(task.results) if task.writes_state else 0
-    least, most = counts.operands
     return (
-        expected_count("operand", (least + states, None if most is None else most + states), len(task.operands))
+        expected_count("operand", _more(counts.operands, states), len(task.operands))
         or expected_count("result", counts.results, len(task.results))
         or _wrong_rank(task, rule)
     )
 
 
+def _more(counts: Range, number: int) -> Range:
+    """A range of counts that is larger by a number."""
+    least, most = counts
+    return least + number, None if most is None else most + number
+
+
 def _wrong_rank(task: Compute, rule: ModelOperation) -> str:
-    for value in (*task.operands, *task.results):
-        if rule.rank and isinstance(value.type, TensorType) and len(value.type.dims) != rule.rank:
-            return f"works on tensors of {rule.rank} dimensions, found {value.type.text}"
-    return ""
+    tensors = tensors_of((*task.operands, *task.results)) if rule.rank else []
+    wrong = next((type for type in tensors if len(type.dims) != rule.rank), None)
+    return f"works on tensors of {rule.rank} dimensions, found {wrong.text}" if wrong is not None else ""
 
 
 def _no_state(task: Compute) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bpir.dialects.bp import Assume, Bind, Symbols, SymbolTable, expressions_in, symbol_table, undeclared_symbol
 from bpir.ir.attributes import Attribute
@@ -18,35 +18,44 @@ from bpir.verifiers.ssa.distinct_properties import DistinctProperty
 
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Undeclared symbols, symbols declared or bound twice, and relations that are false."""
-    if not any(dialect_of(name) is not None for name in {o.name for o in operations}):
+    if not _declared_names(operations):
         return []
     found = [*undeclared(module, operations, properties), *_declared_once(module)]
     return found or list(_relations(module))
 
 
+def _declared_names(operations: Iterable[Operation]) -> set[str]:
+    """The names of those of the operations that are of our dialects."""
+    return {name for name in {o.name for o in operations} if dialect_of(name) is not None}
+
+
 @BP.rule("R1", "every symbol that an operation uses is declared")
 def undeclared(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Each symbol that no declaration names (R1), once, where it is first."""
-    ours = {name for name in {o.name for o in operations} if dialect_of(name) is not None}
+    ours = _declared_names(operations)
     own = [o for o in operations if o.name in ours]
     declared = set(symbol_table(module).names)
     faulty = _faulty(own, (attribute for operation, _, attribute in properties if operation.name in ours), declared)
-    found: list[Diagnostic] = []
-    shown: set[str] = set()
+    first: dict[str, Operation] = {}  # what follows says it again
     for operation in own if faulty else [o for o in own if isinstance(o.declaration, Bind)]:
         for name in _unknown(operation, faulty, declared):
-            if name not in shown:  # where it is first: what follows says it again
-                shown.add(name)
-                found.append(error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)))
-    return found
+            first.setdefault(name, operation)
+    return [error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)) for name, operation in first.items()]
 
 
 def _faulty(operations: Sequence[Operation], properties: Iterable[Attribute], declared: set[str]) -> set[Attribute]:
     """The attributes and types of the operations that hold an undeclared symbol."""
     used = set(properties)
     used.update({value.type for operation in operations for value in operation.results})
-    used.update(attribute for o in operations if o.attributes or o.regions for attribute in _outside(o))
-    return {attribute for attribute in used if any(not declared.issuperset(e.symbols) for e in expressions_in(attribute))}
+    for operation in operations:
+        if operation.attributes or operation.regions:
+            used.update(_outside(operation))
+    return {attribute for attribute in used if not declared.issuperset(_symbols_in(attribute))}
+
+
+def _symbols_in(attribute: Attribute) -> set[str]:
+    """The symbols in the expressions of an attribute."""
+    return {name for expr in expressions_in(attribute) for name in expr.symbols}
 
 
 def _unknown(operation: Operation, faulty: set[Attribute], declared: set[str]) -> list[str]:
@@ -54,7 +63,7 @@ def _unknown(operation: Operation, faulty: set[Attribute], declared: set[str]) -
     unknown: dict[str, None] = {}
     for attribute in (*operation.properties.values(), *_outside(operation)):
         if attribute in faulty:
-            unknown.update(dict.fromkeys(sorted({n for e in expressions_in(attribute) for n in e.symbols} - declared)))
+            unknown.update(dict.fromkeys(sorted(_symbols_in(attribute) - declared)))
     bound = Bind.of(operation)
     if bound is not None:
         unknown.update(dict.fromkeys(name for name in bound.bindings if name not in declared))
@@ -86,33 +95,40 @@ def _declared_once(module: Operation) -> Iterable[Diagnostic]:
     """Each symbol is declared in one place, and bound in one place."""
     first: dict[tuple[str, str], Operation] = {}
     for operation in _saying(module):
-        if (declared := Symbols.of(operation)) is not None:
-            verb, rule, names = "declared", "bp.R2", declared.symbols
-        elif (bound := Bind.of(operation)) is not None:
-            verb, rule, names = "bound", "bp.R3", tuple(bound.bindings)
-        else:
-            continue
+        verb, rule, names = _introduced(operation)
         for name in names:
             other = first.setdefault((verb, name), operation)
             if other is not operation:
                 yield error(f"symbol '{name}' is {verb} twice [{rule}]", operation.span, note(f"first {verb} here", other.span))
 
 
+def _introduced(operation: Operation) -> tuple[str, str, tuple[str, ...]]:
+    """The symbols that an operation declares, or binds to numbers: which of the two, the rule about it, and their names."""
+    declared, bound = Symbols.of(operation), Bind.of(operation)
+    if declared is not None:
+        return "declared", "bp.R2", declared.symbols
+    return "bound", "bp.R3", tuple(bound.bindings) if bound is not None else ()
+
+
 @BP.rule("R4", "the relations hold for the bound numbers, and numbers are found that satisfy them all")
 def _relations(module: Operation) -> Iterable[Diagnostic]:
     table = symbol_table(module)
     broken = table.facts.violations()
-    said = [found for o in _saying(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
-    for operation in said:
+    stating = [found for o in _saying(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
+    for operation in stating if broken else ():
         for relation in operation.relations:
             if relation in broken:
                 fault = f"{_fault(relation, table)}{_numbers_of(relation, table)}"
                 yield error(f"the relation '{relation.text}' {fault} [bp.R4]", operation.span)
-    if broken:
-        return
+    if not broken:
+        yield from _unsatisfied(table, stating)
+
+
+def _unsatisfied(table: SymbolTable, stating: Sequence[Symbols | Assume]) -> Iterator[Diagnostic]:
+    """Refuse relations that no numbers satisfy, at the last one that is needed for that."""
     answer = table.facts.satisfied
     if answer.witness is None:
-        own = [operation for operation in said if set(answer.relations) & set(operation.relations)]
+        own = [operation for operation in stating if not set(answer.relations).isdisjoint(operation.relations)]
         yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
 
 
