@@ -7,6 +7,7 @@ not matter. Blocks that cannot be reached from the entry are not checked, as in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from bpir.ir.declaration import Problems
 from bpir.ir.operation import Block, Operation, Region, Value
@@ -19,7 +20,8 @@ def check_dominance(operations: Iterable[Operation], report: Problems) -> None:
         for index, operand in enumerate(operation.operands):
             wrong = checker.wrong(operand, operation)
             if wrong:
-                notes = (report.note(operand.owner, "it is defined here"),) if isinstance(operand.owner, Operation) else ()
+                owner = operand.owner
+                notes = (report.note(owner, "it is defined here"),) if isinstance(owner, Operation) else ()
                 report.error(operation, f"operand {index} {wrong}", *notes)
 
 
@@ -38,16 +40,15 @@ class _Dominance:
 
     def _dominates(self, value: Value, user: Operation, place: Operation | None) -> bool:
         """Whether the value is defined before `place`: the operation of its region that is the user, or that the user is in."""
-        owner = value.owner
-        definition = owner if isinstance(owner, Block) else owner.parent if owner is not None else None
+        owner, definition = value.owner, _block_of(value)
         if definition is None:
             return owner is not None and owner is not user
-        region = definition.parent
-        if place is None or place.parent is None or region is None:
+        region, block = definition.parent, place.parent if place is not None else None
+        if place is None or block is None or region is None:
             return False
         if isinstance(owner, Operation):
-            return self._precedes(owner, definition, region, place.parent, place, user)
-        return place.parent is owner or self._block_dominates(region, definition, place.parent)
+            return self._precedes(owner, definition, region, block, place, user)
+        return block is owner or self._block_dominates(region, definition, block)
 
     def _precedes(self, owner: Operation, definition: Block, region: Region, block: Block, place: Operation, user: Operation) -> bool:
         """Whether an operation of the block `definition` is before `place` in `block`, both of one region."""
@@ -75,8 +76,7 @@ class _Dominance:
         if above not in tree:
             return False
         current: Block | None = below
-        depth = tree[above][1]
-        while current is not None and tree[current][1] > depth:
+        while current is not None and tree[current][1] > tree[above][1]:
             current = tree[current][0]
         return current is above
 
@@ -86,6 +86,12 @@ class _Dominance:
         if found is None:
             found = self._trees[region] = _dominator_tree(region)
         return found
+
+
+def _block_of(value: Value) -> Block | None:
+    """The block in which a value is defined."""
+    owner = value.owner
+    return owner.parent if isinstance(owner, Operation) else owner
 
 
 def _is_graph(region: Region) -> bool:
@@ -98,36 +104,51 @@ def _holder_in(region: Region | None, user: Operation) -> tuple[Operation | None
     place: Operation | None = user
     barrier: Operation | None = None
     while region is not None and place is not None and place.parent is not None and place.parent.parent is not region:
-        holder = place.parent.parent
-        place = holder.parent if holder is not None else None
-        if barrier is None and place is not None and place.declaration is not None and place.declaration.isolated:
+        place = _around(place)
+        if barrier is None and _is_isolated(place):
             barrier = place
     return place, barrier
 
 
+def _around(operation: Operation) -> Operation | None:
+    """The operation in whose region one is."""
+    region = operation.parent.parent if operation.parent is not None else None
+    return region.parent if region is not None else None
+
+
+def _is_isolated(operation: Operation | None) -> bool:
+    """Whether an operation sees no value around it."""
+    return operation is not None and operation.declaration is not None and operation.declaration.isolated
+
+
 def _dominator_tree(region: Region) -> dict[Block, tuple[Block | None, int]]:
+    """The immediate dominator and the depth of each reachable block."""
     order = _postorder(region)
-    number = {block: index for index, block in enumerate(order)}
-    predecessors = _predecessors(order)
-    entry = region.blocks[0]
-    dominator: dict[Block, Block] = {entry: entry}
-    changed = True
-    while changed:
-        changed = False
-        for block in order[-2::-1]:  # all but the entry, which is the last of the order
-            new: Block | None = None
-            for predecessor in predecessors[block]:
-                if predecessor in dominator:
-                    new = predecessor if new is None else _common(new, predecessor, dominator, number)
-            if new is not None and dominator.get(block) is not new:
-                dominator[block] = new
-                changed = True
+    entry, others = region.blocks[0], order[-2::-1]  # the entry is the last of the order
+    dominator = _dominators(entry, others, order)
     tree: dict[Block, tuple[Block | None, int]] = {entry: (None, 0)}
-    for block in order[-2::-1]:
+    for block in others:
         if block in dominator:
             parent = dominator[block]
             tree[block] = (parent, tree[parent][1] + 1)
     return tree
+
+
+def _dominators(entry: Block, others: Sequence[Block], order: Sequence[Block]) -> dict[Block, Block]:
+    """The immediate dominator of each block, found by going through them until nothing changes."""
+    number = {block: index for index, block in enumerate(order)}
+    predecessors = _predecessors(order)
+    dominator: dict[Block, Block] = {entry: entry}
+    changed = True
+    while changed:
+        changed = False
+        for block in others:
+            known = [predecessor for predecessor in predecessors[block] if predecessor in dominator]
+            new = reduce(lambda a, b: _common(a, b, dominator, number), known) if known else None
+            if new is not None and dominator.get(block) is not new:
+                dominator[block] = new
+                changed = True
+    return dominator
 
 
 def _predecessors(blocks: Sequence[Block]) -> dict[Block, list[Block]]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bpir.ir.attributes import Attribute, StringAttr
+from bpir.ir.attributes import Attribute, StringAttr, Type
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, suggestion
-from bpir.ir.operation import Operation, Region, types_of
+from bpir.ir.operation import Block, Operation, Region, types_of
 from bpir.verifiers.ssa.distinct_properties import DistinctProperty, counts_of, distinct_properties, expected, miscounted
 from bpir.verifiers.ssa.dominance import check_dominance
 
@@ -58,8 +58,13 @@ def _check_operation(operation: Operation, sound: bool, report: Problems) -> Non
     before = len(report.diagnostics)
     _check_counts(operation, declaration, report)
     _check_properties(operation, declaration, sound, report)
-    if len(report.diagnostics) > before:
-        return
+    if len(report.diagnostics) == before:
+        _check_declared(operation, declaration, report)
+
+
+def _check_declared(operation: Operation, declaration: OperationDeclaration, report: Problems) -> None:
+    """The rules of a declaration hold for an operation that has the right parts, and its types are those that follow."""
+    before = len(report.diagnostics)
     declaration.verify(operation, report)
     if len(report.diagnostics) == before:
         _check_inferred(operation, report)
@@ -91,64 +96,68 @@ def _check_properties(operation: Operation, declaration: OperationDeclaration, s
 
 
 def _check_counts(operation: Operation, declaration: OperationDeclaration, report: Problems) -> None:
-    """As many operands, results and regions (each with one block) as the parts of the declaration stand for, and no successors."""
+    """As many operands, results and regions (each with one block) as the parts of the declaration ask for, and no successors."""
     for wrong in miscounted(declaration, len(operation.operands), len(operation.results), len(operation.regions)):
         report.error(operation, f"'{operation.name}' {wrong}")
-    if not operation.regions and not operation.successors:
-        return
-    counts = counts_of(declaration)
-    if counts is None or counts.regions[1] is None:
-        return
+    if operation.regions or operation.successors:
+        counts = counts_of(declaration)
+        if counts is not None and counts.regions[1] is not None:
+            _check_blocks(operation, counts.regions[1], report)
+
+
+def _check_blocks(operation: Operation, regions: int, report: Problems) -> None:
+    """An operation with a custom form has no successors, and one block in each of so many regions."""
     if operation.successors:
         report.error(operation, f"'{operation.name}' has no successors")
-    for region in operation.regions[: counts.regions[1]]:
+    for region in operation.regions[:regions]:
         if len(region.blocks) != 1:
             report.error(operation, f"'{operation.name}' expects 1 block in its region, found {len(region.blocks)}")
 
 
 def _check_region(operation: Operation, region: Region, report: Problems) -> None:
-    if not region.blocks:
-        return
-    entry = region.blocks[0]
+    """Each block of a region that has several, or of a function, ends with a terminator; none branches to the first."""
+    ending = len(region.blocks) > 1 or operation.name == "func.func"
     for block in region.blocks:
         last = block.operations[-1] if block.operations else None
-        if last is None:
-            if len(region.blocks) > 1 or operation.name == "func.func":
-                report.error(operation, f"the block ^{block.name or 'bb0'} is empty: it needs an operation that ends it")
-            continue
-        if entry in last.successors:
-            report.error(operation, "the entry block of a region cannot be a successor")
-        ends = last.declaration is None or last.declaration.terminator
-        if not ends and (len(region.blocks) > 1 or operation.name == "func.func"):
-            report.error(last, f"'{last.name}' cannot end a block")
+        if last is not None:
+            _check_last(operation, last, region.blocks[0], ending, report)
+        elif ending:
+            report.error(operation, f"the block ^{block.name or 'bb0'} is empty: it needs an operation that ends it")
+
+
+def _check_last(operation: Operation, last: Operation, entry: Block, ending: bool, report: Problems) -> None:
+    """The last operation of a block does not branch to the entry, and is a terminator where the block must end with one."""
+    if entry in last.successors:
+        report.error(operation, "the entry block of a region cannot be a successor")
+    terminates = last.declaration is None or last.declaration.terminator
+    if ending and not terminates:
+        report.error(last, f"'{last.name}' cannot end a block")
 
 
 def _check_symbols(operation: Operation, report: Problems) -> None:
+    """The operations in a symbol table have names of their own."""
     first: dict[str, Operation] = {}
-    for region in operation.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                name = child.properties.get("sym_name") or child.attributes.get("sym_name")
-                if not isinstance(name, StringAttr):
-                    continue
-                other = first.setdefault(name.value, child)
-                if other is not child:
-                    report.error(
-                        child,
-                        f"redefinition of symbol '@{name.value}'",
-                        report.note(other, "it is first defined here"),
-                    )
+    for child in (child for region in operation.regions for block in region.blocks for child in block.operations):
+        name = child.properties.get("sym_name") or child.attributes.get("sym_name")
+        other = first.setdefault(name.value, child) if isinstance(name, StringAttr) else child
+        if other is not child and isinstance(name, StringAttr):
+            where = report.note(other, "it is first defined here")
+            report.error(child, f"redefinition of symbol '@{name.value}'", where)
 
 
 def _check_inferred(operation: Operation, report: Problems) -> None:
+    """The types of the results are those that follow from the operands."""
     assert operation.declaration is not None
     try:
         inferred = operation.declaration.infer(operation)
     except DiagnosticError as problem:
         report.diagnostics.extend(problem.diagnostics)
         return
-    if inferred is None:
-        return
+    if inferred is not None:
+        _check_types(operation, inferred, report)
+
+
+def _check_types(operation: Operation, inferred: Sequence[Type], report: Problems) -> None:
     written = types_of(operation.results)
     if len(written) != len(inferred):
         report.error(operation, f"'{operation.name}' has {len(inferred)} result(s), not {len(written)}")

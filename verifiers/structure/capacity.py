@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from bpir.dialects.concrete.envelope import Buffer, Region
 from bpir.ir.diagnostic import Diagnostic, note
-from bpir.ir.expressions.expression import Expr, constant, symbol
+from bpir.ir.expressions.expression import Expr, constant
 from bpir.ir.expressions.intervals import Interval, interval
 from bpir.ir.records import Record
-from bpir.ir.relations.facts import Facts
+from bpir.ir.relations.facts import Facts, Relation
 from bpir.verifiers.binding.layout_and_fingerprints import taken
 from bpir.verifiers.findings import Findings
 
@@ -59,17 +59,23 @@ class Room(metaclass=Record):
         """What the facts say: by a proof, by the limits of symbols, or in numbers."""
         numbers = {name: constant(value) for name, value in facts.bindings.items()}
         limits = _limits(facts)
-        largest = interval(needed - there, limits)[1]
-        fits = facts.at_least(there, needed).proved or (largest is not None and largest <= 0)
         excess = (needed - there).substitute(numbers)
-        over = not fits and (excess.integer is not None or facts.greater(needed, there).proved)
-        free = () if fits or over else tuple(_unlimited(excess, limits))
-        return cls(fits or (False if over else None), needed.substitute(numbers), there.substitute(numbers), free, numbers)
+        fits: bool | None = _never_positive(needed - there, limits) or facts.at_least(there, needed).proved or None
+        if fits is None and (excess.integer is not None or facts.greater(needed, there).proved):
+            fits = False
+        free = tuple(_unlimited(excess, limits)) if fits is None else ()
+        return cls(fits, needed.substitute(numbers), there.substitute(numbers), free, numbers)
 
     def help(self) -> Diagnostic:
         """What would decide it."""
         free = ", ".join(self.free)
         return note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {self.free[0]}'")
+
+
+def _never_positive(excess: Expr, limits: Mapping[str, Interval]) -> bool:
+    """Whether an expression is at most 0 within the limits of its symbols."""
+    largest = interval(excess, limits)[1]
+    return largest is not None and largest <= 0
 
 
 def _unlimited(excess: Expr, limits: Mapping[str, Interval]) -> list[str]:
@@ -90,16 +96,22 @@ def _taken(buffer: Buffer) -> Expr:
 
 def _limits(facts: Facts) -> dict[str, Interval]:
     """Between which numbers each symbol is declared to be: by its number, or by relations such as `4096 > c` and `t > 1`."""
-    found: dict[str, Interval] = {name: (Fraction(value), Fraction(value)) for name, value in facts.bindings.items()}
+    bound: dict[str, Interval] = {name: (Fraction(value), Fraction(value)) for name, value in facts.bindings.items()}
+    found = dict(bound)
     for relation in facts.relations:
-        if relation.kind != "greater":
-            continue
-        left, right = relation.left, relation.right
-        for limited, limit, above in ((right, left.constant, True), (left, right.constant, False)):
-            name = limited.symbols[0] if len(limited.symbols) == 1 else ""
-            if limit is not None and name and limited is symbol(name) and name not in facts.bindings:
+        for name, limit, above in _limit(relation):
+            if name not in bound:
                 found[name] = _narrowed(found.get(name, (None, None)), limit, above)
     return found
+
+
+def _limit(relation: Relation) -> Iterator[tuple[str, Fraction, bool]]:
+    """The symbol that a relation such as `4096 > c` limits, with the number, and whether that is above it."""
+    if relation.kind == "greater":
+        left, right = relation.left, relation.right
+        for limited, limit, above in ((right, left.constant, True), (left, right.constant, False)):
+            if limit is not None and limited.symbols == (limited.text,):
+                yield limited.text, limit, above
 
 
 def _narrowed(known: Interval, limit: Fraction, above: bool) -> Interval:

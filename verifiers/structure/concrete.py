@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from bpir.dialects.bind import Deployment, Target
 from bpir.dialects.concrete.envelope import Buffer, Command, Devices, Plan, Region, Section, Transfer
 from bpir.dialects.concrete.extension import extension_of
 from bpir.dialects.levels import ConcretePlanIR
 from bpir.ir.attributes import ArrayAttr, SymbolRefAttr
-from bpir.ir.declaration import OperationDeclaration
+from bpir.ir.declaration import OperationDeclaration, Place
 from bpir.ir.diagnostic import Diagnostic, note, suggestion
 from bpir.ir.dialect import dialect_of, is_input
 from bpir.ir.expressions.expression import ZERO, Expr, constant
@@ -47,6 +48,7 @@ class _Structure:
         self.findings = Findings("concrete", self.facts)
         self.operations = self.ir.operations
         self.commands = self.ir.commands
+        self.multiples: dict[tuple[Expr, int], bool] = {}  # whether distances are multiples of alignments
         self.named = {name: o for o in self.operations if (name := symbol_of(o))}
 
     @CONCRETE.rule("R9", "every command is of a section where there are sections, and two of them run the same commands or none in common")
@@ -55,13 +57,16 @@ class _Structure:
     def verify(self) -> list[Diagnostic]:
         plans = self.ir.plans
         if len(plans) != 1:
-            place = plans[1] if plans else next((o for o in self.operations if not is_input(o.name)), None)
-            self.findings.refuse("R1", place, f"a concrete module has one concrete.plan, found {len(plans)}")
+            derived = [operation for operation in self.operations if not is_input(operation.name)]
+            places: list[Place] = [*plans[1:], *derived]
+            self.findings.refuse("R1", next(iter(places), None), f"a concrete module has one concrete.plan, found {len(plans)}")
             return self.findings.diagnostics
         kind = self._kind(plans[0])
         self._references(kind)
-        if self.findings.diagnostics:
-            return self.findings.diagnostics
+        return self.findings.diagnostics or self._sound(kind)
+
+    def _sound(self, kind: str) -> list[Diagnostic]:
+        """What is wrong with a plan for a kind of target whose references all resolve."""
         self._order()
         self._transfers()
         self._layout()
@@ -83,30 +88,26 @@ class _Structure:
     @CONCRETE.rule("R1", "one `concrete.plan`, and every reference resolves")
     @CONCRETE.rule("R7", "operations of a target's dialect are of the target's kind")
     def _references(self, kind: str) -> None:
-        known_as = self._symbols()
+        known = self._symbols()
         alien, judged = self._dialects(kind)
         for operation in self.operations:
             if operation.name in alien:
                 message = f"'{operation.name}' can't be in a plan for a {kind} target"
                 self.findings.refuse("R7", operation, message)
-            if operation.name not in judged:
-                continue
-            dialect = operation.dialect
-            for name, attribute in operation.properties.items():
-                said = attribute.__class__
-                if said is SymbolRefAttr:
-                    used: tuple[str, ...] = (attribute.name,)  # type: ignore[attr-defined]
-                elif said is ArrayAttr:
-                    used = references(attribute)
-                else:
-                    continue
-                cls = _SYMBOLS.get(name) if dialect == self.ir.level else None
-                what = cls.name if cls is not None else "command"
-                known = known_as[what]
-                if not known.issuperset(used):
-                    self._unknown(operation, name, what, [symbol for symbol in used if symbol not in known], known)
-                if len(used) > 1 and len(set(used)) != len(used) and dialect == self.ir.level:
-                    self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
+            if operation.name in judged:
+                self._names(operation, known)
+
+    def _names(self, operation: Operation, known_as: Mapping[str, set[str]]) -> None:
+        """Every name in an operation is that of what it must be, once in a list."""
+        of_level = operation.dialect == self.ir.level
+        for name, used in _referring(operation):
+            cls = _SYMBOLS.get(name) if of_level else None
+            what = cls.name if cls is not None else "command"
+            known = known_as[what]
+            if not known.issuperset(used):
+                self._unknown(operation, name, what, [symbol for symbol in used if symbol not in known], known)
+            if of_level and len(used) > 1 and len(set(used)) != len(used):
+                self.findings.refuse("R1", operation, f"'{name}' names a {what} twice")
 
     def _unknown(self, operation: Operation, name: str, what: str, symbols: Sequence[str], known: set[str]) -> None:
         for symbol in symbols:
@@ -124,16 +125,17 @@ class _Structure:
         """
         names = {operation.name for operation in self.operations}
         ours = {name: dialect for name in names if (dialect := dialect_of(name)) is not None}
-        alien = {name for name, dialect in ours.items() if kind and dialect.is_extension and dialect.name != kind and not dialect.is_input}
         inputs = {name for name, dialect in ours.items() if dialect.is_input}
+        others = {name for name, dialect in ours.items() if dialect.is_extension and dialect.name != kind}
+        alien = others - inputs if kind else set()
         return alien, names - alien - inputs - {Section.name}
 
     @CONCRETE.rule("R2", "commands are after those that they need")
     def _order(self) -> None:
         place = {command.symbol: index for index, command in enumerate(self.commands)}
-        for command in self.commands:
+        for index, command in enumerate(self.commands):
             for name in command.after:
-                if place[name] >= place[command.symbol]:
+                if place[name] >= index:
                     where = note("it is here", self.commands[place[name]].span)
                     self.findings.refuse("R2", command, f"@{command.symbol} is not after @{name}, which it needs", where)
 
@@ -175,15 +177,19 @@ class _Structure:
     @CONCRETE.rule("R3", "a buffer's offset is a multiple of its alignment")
     def _all_aligned(self, held: Sequence[Buffer]) -> None:
         """The sum of two multiples is one: of buffers with the same alignment only the distances are judged, and each of them once."""
-        known: dict[tuple[Expr, int], bool] = {}
         before, good, last = ZERO, True, 0
         for buffer in held:
             alignment, offset = buffer.alignment, buffer.offset
-            step = (offset - before, alignment)
-            if step not in known:
-                known[step] = self.facts.divides(constant(alignment), step[0]).proved
-            good = (good and alignment == last and known[step]) or self._aligned(buffer, alignment, offset)
+            follows = self._is_multiple(offset - before, alignment)
+            good = (good and alignment == last and follows) or self._aligned(buffer, alignment, offset)
             before, last = offset, alignment
+
+    def _is_multiple(self, distance: Expr, alignment: int) -> bool:
+        """Whether a distance is known to be a multiple of an alignment; each is judged once."""
+        step = (distance, alignment)
+        if step not in self.multiples:
+            self.multiples[step] = self.facts.divides(constant(alignment), distance).proved
+        return self.multiples[step]
 
     def _aligned(self, buffer: Buffer, alignment: int, offset: Expr) -> bool:
         verdict = self.facts.divides(constant(alignment), offset)
@@ -202,28 +208,26 @@ class _Structure:
     def _disjoint(self, held: Sequence[Buffer]) -> None:
         """Each buffer begins where the one before ends, or later; the first not below 0. No size is negative (bp.R5).
 
-        An offset that is an end rounded up to a multiple is not below that end; others are compared. A layer's sizes and distances come
-        again with every layer: each pair of them is judged once.
+        A layer's sizes and distances come again with every layer: each pair of them is judged once.
         """
+        for first in held[:1]:
+            self.findings.at_least("R4", first, f"the offset of @{first.symbol}", first.offset, ZERO)
         apart: set[tuple[Expr, Expr]] = set()
-        for index, buffer in enumerate(held):
-            offset = buffer.offset
-            known = len(self.findings.diagnostics)
-            if index == 0:
-                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, constant(0))
-                continue
-            before = held[index - 1]
-            begin, bytes_before = before.offset, taken(before.size, before.times, before.alignment)
-            pair = (offset - begin, bytes_before)
-            if pair in apart:
-                continue
-            end = begin + bytes_before
-            aligned = buffer.alignment
-            if not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
-                where = note(f"@{before.symbol} ends at {end.text}", before.span)
-                self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, end, where)
-            if len(self.findings.diagnostics) == known:
-                apart.add(pair)
+        for before, buffer in pairwise(held):
+            taken_before = taken(before.size, before.times, before.alignment)
+            pair = (buffer.offset - before.offset, taken_before)
+            if pair not in apart:
+                known = len(self.findings.diagnostics)
+                self._behind(before, buffer, before.offset + taken_before)
+                if len(self.findings.diagnostics) == known:
+                    apart.add(pair)
+
+    def _behind(self, before: Buffer, buffer: Buffer, end: Expr) -> None:
+        """A buffer begins where the one before ends, or later: an end rounded up to a multiple is not below it, others are compared."""
+        offset, aligned = buffer.offset, buffer.alignment
+        if not any(offset is least_multiple(end, aligned << more) for more in range(_DOUBLINGS)):
+            where = note(f"@{before.symbol} ends at {end.text}", before.span)
+            self.findings.at_least("R4", buffer, f"the offset of @{buffer.symbol}", offset, end, where)
 
     # --- the target
 
@@ -236,3 +240,12 @@ class _Structure:
         for violation in extension.violations([command.operation for command in self.commands], own):
             findings.refuse(violation.rule, violation.operation, violation.message, *violation.notes)
         return findings.diagnostics
+
+
+def _referring(operation: Operation) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The properties of an operation that name something, each with the names."""
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, SymbolRefAttr):
+            yield name, (attribute.name,)
+        elif isinstance(attribute, ArrayAttr):
+            yield name, references(attribute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from bpir.dialects.bp import TensorType, expressions_in, symbol_table
 from bpir.ir.attributes import Attribute
@@ -38,53 +39,71 @@ _BUFFERS = frozenset(("plan.buffer", "concrete.buffer"))  # may be empty, and un
 )
 def verify(module: Operation, operations: Sequence[Operation], properties: Iterable[DistinctProperty]) -> list[Diagnostic]:
     """Counts that may be negative, zero or a fraction, each once, where it is first. All symbols are declared."""
-    facts = symbol_table(module).facts
-    found: list[Diagnostic] = []
-    seen: set[tuple[Expr, Expr]] = set()
-    elements: set[Expr] = set()
-    for operation, what, attribute, least in (*_said(properties), *_dimensions(operations)):
+    check = _Counting(symbol_table(module).facts)
+    for operation, what, attribute, least in (*_of_properties(properties), *_dimensions(operations)):
         if isinstance(attribute, TensorType):
-            found.extend(_element(facts, operation, attribute, elements))
+            check.element(operation, attribute.element_bytes)
         for expr in attribute.dims if isinstance(attribute, TensorType) else expressions_in(attribute):
-            if (expr, least) not in seen:
-                seen.add((expr, least))
-                if positive(expr) and (integral(expr) or least is ZERO):  # as good as always: seen from the form
-                    continue
-                for statement, verdict in _wrong(facts, expr, least):
-                    number = "be a positive integer" if least is ONE else "not be negative"
-                    message = f"{what} must {number} for every admissible binding: {expr.text} [bp.R5]"
-                    why = note(f"that {statement.text} is {verdict.text}")
-                    found.append(error(message, operation.span, why, undecided=not verdict.refuted))
-    return found
+            check.count(operation, what, expr, least)
+    return check.found
 
 
-def _element(facts: Facts, operation: Operation, type: TensorType, seen: set[Expr]) -> Iterator[Diagnostic]:
-    """The width of an element, which may be a fraction of a byte."""
-    width = type.element_bytes
-    if width not in seen:
-        seen.add(width)
-        verdict = facts.greater(width, ZERO)
+class _Counting:
+    """Judges counts, each once; `found` are the faults."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.found: list[Diagnostic] = []
+        self._counts: set[tuple[Expr, Expr]] = set()
+        self._widths: set[Expr] = set()
+
+    def count(self, operation: Operation, what: str, expr: Expr, least: Expr) -> None:
+        """Refuse an expression that is no count, of which the least is 1, or 0."""
+        if (expr, least) not in self._counts:
+            self._counts.add((expr, least))
+            if not positive(expr) or not (least is ZERO or integral(expr)):  # few counts are not seen to be right from their form
+                self._count(operation, what, expr, least)
+
+    def _count(self, operation: Operation, what: str, expr: Expr, least: Expr) -> None:
+        for statement, verdict in _wrong(self.facts, expr, least):
+            number = "be a positive integer" if least is ONE else "not be negative"
+            message = f"{what} must {number} for every admissible binding: {expr.text} [bp.R5]"
+            why = note(f"that {statement.text} is {verdict.text}")
+            self.found.append(error(message, operation.span, why, undecided=not verdict.refuted))
+
+    def element(self, operation: Operation, width: Expr) -> None:
+        """Refuse the width of an element, which may be a fraction of a byte, unless it is positive."""
+        if width in self._widths:
+            return
+        self._widths.add(width)
+        verdict = self.facts.greater(width, ZERO)
         if not verdict.proved:
             why = note(f"that {width.text} > 0 is {verdict.text}")
             message = f"the width of an element must be positive for every admissible binding: {width.text} [bp.R5]"
-            yield error(message, operation.span, why, undecided=not verdict.refuted)
+            self.found.append(error(message, operation.span, why, undecided=not verdict.refuted))
 
 
 def _wrong(facts: Facts, expr: Expr, least: Expr) -> list[tuple[Statement, Verdict]]:
     """Why the expression is no count: the first statement that is not proved; none if it is one."""
-    statements = (Statement(expr, ">=", least), *((Statement(ONE, "|", expr),) if least is ONE else ()))
-    return [(s, v) for s, v in ((s, s.decide(facts)) for s in statements) if not v.proved][:1]
+    statements = [Statement(expr, ">=", least), *([Statement(ONE, "|", expr)] if least is ONE else [])]
+    verdicts = ((statement, statement.decide(facts)) for statement in statements)
+    return list(islice(((statement, verdict) for statement, verdict in verdicts if not verdict.proved), 1))
 
 
-def _said(properties: Iterable[DistinctProperty]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
+def _of_properties(properties: Iterable[DistinctProperty]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
+    """The properties that count, each with what it counts and the least that it may be."""
     for operation, name, attribute in properties:
-        dialect = operation.dialect
-        if dialect == "bind" and name == "fields":
-            yield operation, f"a field of '{operation.name}'", attribute, ONE
-        elif dialect == "model":
-            yield operation, f"'{name}' of '{operation.name}'", attribute, ONE
-        elif (operation.name, name) in _COUNTS:
-            yield operation, _COUNTS[operation.name, name], attribute, ZERO if operation.name in _BUFFERS and name == "size" else ONE
+        what = _counted(operation, name)
+        if what:
+            yield operation, what, attribute, ZERO if operation.name in _BUFFERS and name == "size" else ONE
+
+
+def _counted(operation: Operation, name: str) -> str:
+    """What a property of an operation counts; empty if it counts nothing."""
+    dialect = operation.dialect
+    if dialect == "bind" and name == "fields":
+        return f"a field of '{operation.name}'"
+    return f"'{name}' of '{operation.name}'" if dialect == "model" else _COUNTS.get((operation.name, name), "")
 
 
 def _dimensions(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str, Attribute, Expr]]:
@@ -93,10 +112,9 @@ def _dimensions(operations: Sequence[Operation]) -> Iterator[tuple[Operation, st
     for operation in operations:
         for value in operation.results:
             first.setdefault(value.type, operation)
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    first.setdefault(argument.type, operation)
+        for block in (block for region in operation.regions for block in region.blocks):
+            for argument in block.arguments:
+                first.setdefault(argument.type, operation)
     for type, operation in first.items():
         if isinstance(type, TensorType):
             yield operation, f"a dimension of {type.text}", type, ONE

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
-from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.dialect import is_input, level_of_operation
 from bpir.ir.operation import Operation
+from bpir.verifiers.model_operations import tensors_of
 from bpir.verifiers.rulebooks import FORBIDDEN as RULES
 from bpir.verifiers.ssa.distinct_properties import DistinctProperty, own_names
 from bpir.verifiers.structure.levels import level_of
@@ -72,13 +72,19 @@ def verify(module: Operation, operations: Iterable[Operation], properties: Itera
     faulty = any(_judge(operation, _level(operation), name, value, False) for operation, name, value in properties)
     for operation in operations:
         if faulty:
-            for name, value in operation.properties.items():
-                found.extend(error(message, operation.span) for message in _judge(operation, _level(operation), name, value, False))
-        for name, value in operation.attributes.items():
-            found.extend(error(message, operation.span) for message in _judge(operation, _level(operation) or of_module, name, value, True))
+            found.extend(_in(operation, _level(operation), operation.properties, False))
+        if operation.attributes:
+            found.extend(_in(operation, _level(operation) or of_module, operation.attributes, True))
         if operation.name.startswith("model."):
             found.extend(_sharded(operation))
     return found
+
+
+def _in(operation: Operation, level: str, attributes: Mapping[str, Attribute], free: bool) -> Iterator[Diagnostic]:
+    """What the properties, or the free attributes, of an operation must not say."""
+    for name, value in attributes.items():
+        for message in _judge(operation, level, name, value, free):
+            yield error(message, operation.span)
 
 
 def _level(operation: Operation) -> str:
@@ -91,31 +97,34 @@ def _level(operation: Operation) -> str:
 @RULES.rule("F2", "no time at any level")
 def _judge(operation: Operation, level: str, name: str, value: Attribute, free: bool) -> list[str]:
     """The forbidden words in one attribute; `free` are the attributes that no declaration names."""
-    messages: list[str] = []
-    if not free and name in own_names(operation.declaration) and not _may_say(value):
-        return messages
-    for what, words in FORBIDDEN.get(level_of_operation(level), {}).items():
-        if ((free or name not in own_names(operation.declaration)) and _words(name) & words) or _says(value, words, free):
-            rule = f"{level}.{'F2' if what == 'time' else 'F1'}"
-            messages.append(f"'{operation.name}' must not hold {what} at this level, found '{name}' [{rule}]")
-    return messages
+    own = not free and name in own_names(operation.declaration)
+    if own and not _may_say(value):
+        return []
+    words_of = set() if own else _words(name)
+    forbidden = FORBIDDEN.get(level_of_operation(level), {}).items()
+    found = [what for what, words in forbidden if not words_of.isdisjoint(words) or _says(value, words, free)]
+    return [f"'{operation.name}' must not hold {what} at this level, found '{name}' [{level}.{_rule(what)}]" for what in found]
+
+
+def _rule(what: str) -> str:
+    return "F2" if what == "time" else "F1"
 
 
 def _sharded(operation: Operation) -> list[Diagnostic]:
     """A tensor of a model names no axis of a mesh: a strategy shards it."""
-    values = [*operation.results, *(a for region in operation.regions for block in region.blocks for a in block.arguments)]
-    sharded = [v.type for v in values if isinstance(v.type, TensorType) and (any(v.type.axes) or v.type.unreduced or v.type.shared)]
+    arguments = (argument for region in operation.regions for block in region.blocks for argument in block.arguments)
+    sharded = [type for type in tensors_of((*operation.results, *arguments)) if any(type.axes) or type.unreduced or type.shared]
     message = f"'{operation.name}' must not hold parallelism at this level, found {{}}: say it in bind.strategy [model.F1]"
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
 
 
-_MUTE = frozenset((SymbolRefAttr, IntegerAttr))
+_NAMES_OR_NUMBERS = frozenset((SymbolRefAttr, IntegerAttr))
 
 
 def _may_say(value: Attribute) -> bool:
     """Whether a declared property can say anything: the many others are names, lists of references, and numbers."""
     if isinstance(value, ArrayAttr):
-        return not _MUTE.issuperset(map(type, value.values))
+        return not _NAMES_OR_NUMBERS.issuperset(map(type, value.values))
     return isinstance(value, DictAttr)
 
 

@@ -16,7 +16,7 @@ from bpir.verifiers.rulebooks import PLACES
 
 
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
-    """Operations that stand where their level is not read, and names that two modules of a file give."""
+    """Operations in places where their level is not read, and names that two modules of a file give."""
     return [*_misplaced(module, operations), *_named_twice(operations)]
 
 
@@ -24,19 +24,31 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
 def _misplaced(module: Operation, operations: Sequence[Operation]) -> Iterable[Diagnostic]:
     judged: set[tuple[Block | None, OperationDeclaration]] = set()  # a block has thousands of operations of a few kinds
     for operation in operations:
-        dialect, declaration = None, operation.declaration
+        declaration = operation.declaration
         if declaration is not None and operation is not module and (operation.parent, declaration) not in judged:
-            dialect = dialect_of(operation.name)
-        if dialect is None or declaration is None:
-            continue
-        expected = declaration.holders or (MODULE if declaration.in_module else dialect.holder,)
-        region = operation.parent.parent if operation.parent is not None else None
-        holder = region.parent if region is not None else None
-        if holder is None or holder.name in expected:
-            judged.add((operation.parent, declaration))
-        else:
-            what = " or ".join("a module" if name == MODULE else f"a {name}" for name in expected)
-            yield error(f"'{operation.name}' must be in {what}, not in '{holder.name}' [{dialect.name}.P1]", operation.span)
+            wrong = _misplacement(operation, declaration)
+            if wrong:
+                yield error(wrong, operation.span)
+            else:
+                judged.add((operation.parent, declaration))
+
+
+def _misplacement(operation: Operation, declaration: OperationDeclaration) -> str:
+    """The fault in where an operation is; empty if there is none, or the operation is of no dialect of ours."""
+    dialect, holder = dialect_of(operation.name), _holder(operation)
+    if dialect is None or holder is None:
+        return ""
+    expected = declaration.holders or (MODULE if declaration.in_module else dialect.holder,)
+    if holder.name in expected:
+        return ""
+    what = " or ".join("a module" if name == MODULE else f"a {name}" for name in expected)
+    return f"'{operation.name}' must be in {what}, not in '{holder.name}' [{dialect.name}.P1]"
+
+
+def _holder(operation: Operation) -> Operation | None:
+    """The operation in whose region one is."""
+    region = operation.parent.parent if operation.parent is not None else None
+    return region.parent if region is not None else None
 
 
 def _named_twice(operations: Sequence[Operation]) -> Iterable[Diagnostic]:

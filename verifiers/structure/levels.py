@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NoReturn
+
 from bpir.ir.diagnostic import Span, fail, note
 from bpir.ir.dialect import level_of_operation
 from bpir.ir.operation import Operation, top_level
@@ -23,19 +26,19 @@ def level_of(module: Operation) -> str:
     """
     operations = top_level(module)
     levels = {level_of_operation(name) for name in {operation.name for operation in operations}} - {""}
-    if len(levels) <= 1:
-        return next(iter(levels), "")
-    first: Operation | None = None
-    found = ""
-    for operation in operations:
-        level = level_of_operation(operation.name)
-        if not level or level == found:
-            continue
-        if first is not None:
-            raise fail(
-                f"a file holds operations of one level, found '{operation.name}' of level {level} in a {found} module",
-                operation.span,
-                note(f"the first operation of level {found} is here", first.span),
-            )
-        first, found = operation, level
-    return found
+    if len(levels) > 1:
+        _refuse_mixed(operations)
+    return next(iter(levels), "")
+
+
+def _refuse_mixed(operations: Sequence[Operation]) -> NoReturn:
+    """Refuse the first operation that is of another level than one before it."""
+    of_levels = [operation for operation in operations if level_of_operation(operation.name)]
+    first = of_levels[0]
+    level = level_of_operation(first.name)
+    other = next(operation for operation in of_levels if level_of_operation(operation.name) != level)
+    raise fail(
+        f"a file holds operations of one level, found '{other.name}' of level {level_of_operation(other.name)} in a {level} module",
+        other.span,
+        note(f"the first operation of level {level} is here", first.span),
+    )

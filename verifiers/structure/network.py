@@ -13,13 +13,10 @@ from bpir.verifiers.rulebooks import NETWORK
 
 
 @NETWORK.rule("R5", "there is one network at most")
-@NETWORK.rule("R6", "every argument of the network goes to a call")
 def verify(module: Operation) -> list[Diagnostic]:
     """Everything that is wrong with the networks of a module."""
     found = networks(module)
-    if not found:
-        return []
-    known = blocks(module)
+    known = blocks(module) if found else {}
     wrong = [
         error(
             f"a module has one network, and this is another: @{name_of(other)} [network.R5]", other.span, note("the first", found[0].span)
@@ -27,25 +24,29 @@ def verify(module: Operation) -> list[Diagnostic]:
         for other in found[1:]
     ]
     for network in found:
-        read = {value for call in calls(network) for value in call.operands}
-        for argument in network.regions[0].blocks[0].arguments:
-            if argument not in read:
-                name = argument.name or argument.index
-                wrong.append(error(f"no call reads the argument '%{name}' of the network [network.R6]", network.span))
+        wrong.extend(_unread(network))
         for call in calls(network):
             wrong.extend(_call(call, known))
     return wrong
 
 
+@NETWORK.rule("R6", "every argument of the network goes to a call")
+def _unread(network: Operation) -> Iterable[Diagnostic]:
+    read = {value for call in calls(network) for value in call.operands}
+    for argument in network.arguments:
+        if argument not in read:
+            name = argument.name or argument.index
+            yield error(f"no call reads the argument '%{name}' of the network [network.R6]", network.span)
+
+
 @NETWORK.rule("R1", "a call names blocks of the module")
 @NETWORK.rule("R2", "its operands are as many as the arguments of the first block, and of their types")
 @NETWORK.rule("R3", "its results are what the last block returns")
-@NETWORK.rule("R4", "what a repeated block returns fits the arguments of the one that follows it")
 def _call(call: Operation, known: Mapping[str, Operation]) -> Iterable[Diagnostic]:
     names = callees(call)
     missing = [unknown(call, name, known) for name in dict.fromkeys(names) if name not in known]
+    yield from (error(f"{d.message} [network.R1]", d.span) for d in missing)
     if missing or not names:
-        yield from (error(f"{d.message} [network.R1]", d.span) for d in missing)
         return
     borders = {name: border(call, known[name]) for name in dict.fromkeys(names)}
     first, last = borders[names[0]], borders[names[-1]]
@@ -53,11 +54,21 @@ def _call(call: Operation, known: Mapping[str, Operation]) -> Iterable[Diagnosti
         yield from _fit(call, "R2", f"'{call.name}' gives @{names[0]}", types_of(call.operands), first[0], known[names[0]])
     if last is not None:
         yield from _fit(call, "R3", f"'{call.name}' has, of @{names[-1]},", types_of(call.results), last[1], known[names[-1]], "result")
+    yield from _chained(call, borders, known)
+
+
+@NETWORK.rule("R4", "what a repeated block returns fits the arguments of the one that follows it")
+def _chained(call: Operation, borders: Mapping[str, _Border | None], known: Mapping[str, Operation]) -> Iterable[Diagnostic]:
+    names = callees(call)
     following = pairwise((*names, names[0])) if "times" in call.properties else pairwise(names)
     for one, other in dict.fromkeys(following):
         given, taken = borders[one], borders[other]
         if given is not None and taken is not None:
             yield from _fit(call, "R4", f"in this repetition @{one} gives @{other}", given[1], taken[0], known[other])
+
+
+_Border = tuple[Sequence[Type], Sequence[Type]]
+"""The types that a block takes, and those that it returns."""
 
 
 def _fit(

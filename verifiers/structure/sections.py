@@ -74,26 +74,26 @@ class SectionCheck:
 
     def _extents(self) -> None:
         """Each section has tasks; of two sections they are the same, or none of them is; and every task is of a section."""
-        first: dict[range, Section] = {}
         of: dict[int, Section] = {}
+        known: set[range] = set()
         for section in self.sections:
             extent = section.extent
-            if not extent or extent.stop > len(self.users):
-                message = f"the extent of @{section.symbol} must be [first, last] with first <= last < {len(self.users)}"
-                self.findings.refuse(self.rules.extents, section, message)
-                continue
-            if extent in first:
-                continue
-            first[extent] = section
-            shared = next((of[place] for place in extent if place in of), None)
-            if shared is not None:
-                rule = "two sections run the same tasks, or share none"
-                message = f"@{section.symbol} has tasks of @{shared.symbol}, but not the same: {rule}"
-                self.findings.refuse(self.rules.extents, section, message, note("the other section", shared.span))
-            of.update(dict.fromkeys(extent, section))
-        left = next((place for place in range(len(self.users)) if place not in of), None) if self.sections else None
-        if left is not None and of:
+            message = f"the extent of @{section.symbol} must be [first, last] with first <= last < {len(self.users)}"
+            sound = bool(extent) and extent.stop <= len(self.users)
+            if self.findings.require(self.rules.extents, sound, section, message) and extent not in known:
+                known.add(extent)
+                self._shares_none(section, next((of[place] for place in extent if place in of), None))
+                of.update(dict.fromkeys(extent, section))
+        left = next((place for place in range(len(self.users)) if place not in of), None) if of else None
+        if left is not None:
             self.findings.refuse(self.rules.extents, self.sections[0], f"no section runs the task {left}, and others have sections")
+
+    def _shares_none(self, section: Section, other: Section | None) -> None:
+        """Refuse that a section has a task of another one."""
+        if other is not None:
+            rule = "two sections run the same tasks, or share none"
+            message = f"@{section.symbol} has tasks of @{other.symbol}, but not the same: {rule}"
+            self.findings.refuse(self.rules.extents, section, message, note("the other section", other.span))
 
     def _after(self, section: Section, before: Sequence[str]) -> None:
         """A section is after sections that are before it."""
@@ -139,6 +139,16 @@ class SectionCheck:
 
     def _times(self) -> None:
         """A buffer is there once, or once for each run of the sections that use it."""
+        users = self._runs_of_users()
+        for name, (operation, times) in self.buffers.items():
+            allowed = users.get(name, [])
+            if times is not ONE and times not in allowed and not any(self.findings.facts.equal(times, runs).proved for runs in allowed):
+                expected = " or ".join(dict.fromkeys(runs.text for runs in allowed)) or "1"
+                message = f"@{name} is there {times.text} times, and what uses it runs {expected} times"
+                self.findings.refuse(self.rules.times, operation, message)
+
+    def _runs_of_users(self) -> dict[str, list[Expr]]:
+        """How often the sections that use each buffer run, of those that run the same tasks together."""
         extents: dict[range, list[Section]] = {}
         for section in self.sections:
             extents.setdefault(section.extent, []).append(section)
@@ -147,11 +157,4 @@ class SectionCheck:
             runs = total(section.times for section in together)
             for name in self.used[together[0].symbol]:
                 users.setdefault(name, []).append(runs)
-        for name, (operation, times) in self.buffers.items():
-            allowed = users.get(name, [])
-            if times is ONE or times in allowed:
-                continue
-            if not any(self.findings.facts.equal(times, runs).proved for runs in allowed):
-                expected = " or ".join(dict.fromkeys(runs.text for runs in allowed)) or "1"
-                message = f"@{name} is there {times.text} times, and what uses it runs {expected} times"
-                self.findings.refuse(self.rules.times, operation, message)
+        return users
