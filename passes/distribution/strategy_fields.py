@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text, numbers_of
 from bpir.dialects.bp import TensorType
@@ -56,9 +56,10 @@ def _without_stages(strategy: Binding, facts: Facts) -> dict[str, str]:
     return dict.fromkeys(("stages", "interleaving"), "changes nothing with pipeline = 1") if alone else {}
 
 
-def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: Operation) -> list[Diagnostic]:
-    """Warnings of a training pass for one block, whose attention is in parts."""
-    rules = [o.declaration for o in block.body if isinstance(o.declaration, ModelOperation)]
+def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, blocks: Sequence[Operation]) -> list[Diagnostic]:
+    """Warnings of a training pass, of what no block heeds; the attention of the blocks is in parts."""
+    rules = [o.declaration for block in blocks for o in block.body if isinstance(o.declaration, ModelOperation)]
+    attends = any(isinstance(rule, Softmax) for rule in rules)
     reasons = _without_stages(strategy, facts)
     reasons[LATENT] = "changes nothing in training, which makes K and V of all tokens"
     if all(_neutral(strategy.fields.get(axis), facts) for axis in REPLICAS):
@@ -66,12 +67,16 @@ def unheeded_in_training(strategy: Binding, current: Pass, facts: Facts, block: 
     if _neutral(strategy.fields.get(TENSOR), facts):
         reasons |= dict.fromkeys(("communication", "all_gather_redo"), "changes nothing with tensor = 1")
     if not any(rule.fusible for rule in rules):
-        reasons["fused_activation"] = "changes nothing: the block has no activation function"
-    if as_word(strategy.fields.get("recompute")) == "attention" and not any(isinstance(rule, Softmax) for rule in rules):
-        reasons["recompute"] = "changes nothing: the block has no attention"
-    if any(facts.at_least(width, constant(FP32)).proved for width in _weight_widths(block)):
+        reasons["fused_activation"] = f"changes nothing: {_none_of(blocks)} activation function"
+    if as_word(strategy.fields.get("recompute")) == "attention" and not attends:
+        reasons["recompute"] = f"changes nothing: {_none_of(blocks)} attention"
+    if any(facts.at_least(width, constant(FP32)).proved for block in blocks for width in _weight_widths(block)):
         reasons["master_copy"] = f"keeps a second copy of weights that have {FP32} bytes or more already"
     return _unheeded(strategy, current, facts, reasons)
+
+
+def _none_of(blocks: Sequence[Operation]) -> str:
+    return "the block has no" if len(blocks) == 1 else "no block has any"
 
 
 def _weight_widths(block: Operation) -> set[Expr]:

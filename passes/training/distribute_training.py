@@ -204,8 +204,8 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
         placed = shared_axes(models, lambda name: name in padded or divided(name))
         rows = [name for name in placed if name in padded and assumptions.leaves_rest(degree, symbol(name))]
         found += [padding(name, degree, table, strategy.operation.span) for name in rows]
+        found += unheeded_in_training(strategy, self, table.facts, [decompose(operation) for operation in models])
         for operation in models:
-            found += unheeded_in_training(strategy, self, table.facts, decompose(operation))
             if not table.facts.equal(degree, ONE).proved:
                 found += whole_weights(operation, placed, degree, table)
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bpir.dialects.bind import as_word
 from bpir.dialects.levels import PortablePlanIR
@@ -11,6 +11,7 @@ from bpir.dialects.plan import Section, Task
 from bpir.ir.attributes import Attribute
 from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.expression import ONE, Expr, total
+from bpir.tools.reports.fused_attention import scores_of_attention
 from bpir.tools.reports.job_calculon import device_of_calculon
 from bpir.tools.reports.report import Job
 from bpir.verifiers.stages.memory import StageMemory, chunks_by_device, named
@@ -26,17 +27,21 @@ def job_of(plan: PortablePlanIR) -> Job | None:
     named = plan.meshes[0].strategy
     fields = next((strategy.fields for strategy in plan.strategies if strategy.symbol == named), {})
     devices = _devices(plan, fields)
+    scores = scores_of_attention(plan)
+    fused = tuple(device["total"] for device in _devices(plan, fields, scores)) if scores and devices else ()
     microbatches = plan.stages[0].microbatches if plan.stages else ONE
-    return Job(devices, microbatches, _messages(plan)) if devices else None
+    return Job(devices, microbatches, _messages(plan), fused_attention=fused) if devices else None
 
 
-def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute]) -> tuple[Mapping[str, Expr], ...]:
-    """The memory of a device of each stage; nothing where that is not known."""
+def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute], unwritten: Collection[str] = ()) -> tuple[Mapping[str, Expr], ...]:
+    """The memory of a device of each stage, without the buffers that are never written; nothing where that is not known."""
     chunks = chunks_by_device(plan)
     if plan.activations and as_word(fields.get("convention")) == "calculon":
+        if unwritten:
+            return ()  # Calculon has no such figure
         device = device_of_calculon(plan, fields)
         return (device,) * len(chunks) if device is not None else ()
-    memory = StageMemory(plan, as_word(fields.get("recompute")) == "full")
+    memory = StageMemory(plan, as_word(fields.get("recompute")) == "full", unwritten)
     known: dict[object, dict[str, Expr]] = {}
     found = []
     try:

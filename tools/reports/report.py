@@ -176,6 +176,15 @@ class Parameters:
         return total(block.count * block.elements for block in self.blocks.values())
 
 
+NOT_DERIVED = {
+    "kernel workspaces": "what matrix products, attention and collectives need for themselves",
+    "allocator": "its fragments, and what it keeps for later",
+    "device context": "the driver's, the code of the kernels",
+    "statistics of norms": "in f32, 8 bytes a token of a layer norm, 4 of an RMS norm, in each layer",
+}
+"""What a device holds besides, of which nothing is derived."""
+
+
 @attrs.frozen
 class Job:
     """A whole training or serving job.
@@ -187,12 +196,15 @@ class Job:
             message, `data_parallel` the gradients of the weights of one block.
         work: of a step over all ranks, stages and replicas: the `total`, and where it is known what of it the `model` alone would do, and
             what is `extra`.
+        fused_attention: of each stage in training the `total`, were a fused kernel to compute attention, which writes no scores; nothing
+            where no block has attention, or that is not known.
     """
 
     stages: tuple[Mapping[str, Expr], ...]
     microbatches: Expr
     messages: Mapping[str, Expr]
     work: Mapping[str, Work] = attrs.field(factory=dict)
+    fused_attention: tuple[Expr, ...] = ()
 
     @property
     def is_staged(self) -> bool:
@@ -221,7 +233,14 @@ class Job:
 
         known = {id(stage): exprs(stage) for stage in self.stages}  # stages that are alike are one object
         work = {name: Work(**exprs(vector(each))) for name, each in self.work.items()}
-        return Job(tuple(known[id(s)] for s in self.stages), self.microbatches.substitute(values), exprs(self.messages), work)
+        return attrs.evolve(
+            self,
+            stages=tuple(known[id(s)] for s in self.stages),
+            microbatches=self.microbatches.substitute(values),
+            messages=exprs(self.messages),
+            work=work,
+            fused_attention=tuple(held.substitute(values) for held in self.fused_attention),
+        )
 
 
 @attrs.frozen

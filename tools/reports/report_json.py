@@ -8,6 +8,7 @@ from typing import Any
 
 from bpir.ir.expressions.expression import Expr
 from bpir.tools.reports.report import (
+    NOT_DERIVED,
     AllRanks,
     BufferRow,
     Fact,
@@ -88,12 +89,20 @@ def _ranks(ranks: AllRanks) -> dict[str, Any]:
     return {"count": ranks.count, **{name: _work(work, matmul=True) for name, work in parts.items()}}
 
 
+def _stages(job: Job) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{"memory": stage} for stage in job.stages]
+    for stage, held in zip(found, job.fused_attention, strict=False):
+        stage["fused_attention"] = held
+    return found
+
+
 def _job(job: Job) -> dict[str, Any]:
     return {
-        "stages": [{"memory": stage} for stage in job.stages],
+        "stages": _stages(job),
         "microbatches": job.microbatches,
         "memory": job.memory,
         "messages": job.messages,
+        "not_derived": list(NOT_DERIVED),
         "work": {name: _work(each, matmul=True) for name, each in job.work.items()},
     }
 

@@ -10,7 +10,20 @@ from itertools import pairwise
 import attrs
 
 from bpir.ir.expressions.expression import ONE, Expr
-from bpir.tools.reports.report import MEANINGS, AllRanks, Job, Parameters, Report, Work, by_block, by_section, grouped, summed, with_total
+from bpir.tools.reports.report import (
+    MEANINGS,
+    NOT_DERIVED,
+    AllRanks,
+    Job,
+    Parameters,
+    Report,
+    Work,
+    by_block,
+    by_section,
+    grouped,
+    summed,
+    with_total,
+)
 
 _WIDTH = 100  # columns that a table should fit into, unless it says another number
 _COMPONENTS = ("ops", "read", "write", "msg")
@@ -53,17 +66,18 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
 def _job_tables(job: Job) -> list[Table]:
     """The memory of each stage, of stages that are alike once, and the messages."""
     rows: list[tuple[str | Expr, ...]] = []
-    names = list(job.stages[0])
+    names = [*job.stages[0], *(["with fused attention"] if job.fused_attention else [])]
     places = [0, *(place for place in range(1, len(job.stages)) if job.stages[place] != job.stages[place - 1]), len(job.stages)]
     for first, end in pairwise(places):
         stages = f"stage {first}" if end == first + 1 else f"stages {first} to {end - 1}"
-        rows.append((stages, *job.stages[first].values()))
+        rows.append((stages, *job.stages[first].values(), *job.fused_attention[first : first + 1]))
     messages = {name.replace("_", " "): value for name, value in job.messages.items()}
     step = Table(("a step", "times"), (("microbatches", job.microbatches),))
     devices = {"model": "of the model", "total": "all devices"}
     work: list[tuple[str | Expr, ...]] = [(devices.get(name, name), *_cells(each)) for name, each in job.work.items()]
     return [
         Table(("a device of", *names), tuple(rows)),
+        Table(("not derived", "what a device holds besides"), tuple(NOT_DERIVED.items()), words=2),
         _named("messages", "bytes", messages),
         step,
         *([Table(("work of a step", *_COMPONENTS), tuple(work))] if work else []),

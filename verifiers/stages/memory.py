@@ -7,7 +7,7 @@ in flight as ever. Source: Narayanan et al. 2021 (2104.04473), section 2.2, for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
@@ -58,12 +58,14 @@ class StageMemory:
 
     Args:
         again: whether backward makes all again but for what is in front of a block: what is kept is a checkpoint.
+        unwritten: buffers that take no memory, as their values never leave a kernel.
     """
 
-    def __init__(self, plan: PortablePlanIR, again: bool) -> None:
+    def __init__(self, plan: PortablePlanIR, again: bool, unwritten: Collection[str] = ()) -> None:
         self.plan = plan
         self.again = again
         self.buffers = {buffer.symbol: buffer for buffer in plan.buffers}
+        self.sizes = {buffer.symbol: ZERO if buffer.symbol in unwritten else buffer.size for buffer in plan.buffers}
         self.sections = {section.symbol: section for section in plan.sections}
         self.tasks = plan.tasks
         self._extents: dict[range, list[str]] = {}
@@ -99,7 +101,7 @@ class StageMemory:
         for chunk in chunks:
             once |= dict.fromkeys(self._shared(chunk))
         for name in once:
-            sums.setdefault(self._kind(self.buffers[name]), []).append(self.buffers[name].size)
+            sums.setdefault(self._kind(self.buffers[name]), []).append(self.sizes[name])
         held = {kind: total(found) for kind, found in sums.items()}
         activations = total(held.get(kind, ZERO) for kind in ("activations", "activation_checkpoints"))
         busy = [size for chunk in chunks for size in self._busy(chunk, activations)]
@@ -129,7 +131,7 @@ class StageMemory:
                 seen.add(name)
                 kind = self._kind(buffer)
                 often = chunk.in_flight if kind not in ("weights", "optimizer", "weight_gradients") else ONE
-                found.setdefault(kind, []).append(often * times * buffer.size)
+                found.setdefault(kind, []).append(often * times * self.sizes[name])
         return {kind: total(sizes) for kind, sizes in found.items()}
 
     def _is_shared(self, buffer: Buffer) -> bool:
@@ -161,7 +163,7 @@ class StageMemory:
 
     def _made(self, name: str) -> Expr:
         """The bytes of activations that one run of a section keeps for a later part, or takes from an earlier one."""
-        return total(self.buffers[b].size for b in self._users[self.sections[name].extent] if self._is_activation(b))
+        return total(self.sizes[b] for b in self._users[self.sections[name].extent] if self._is_activation(b))
 
     def _is_activation(self, name: str) -> bool:
         return name in self._outlives and self.buffers[name].role not in HELD
@@ -177,17 +179,17 @@ class StageMemory:
             less: dict[int, list[Expr]] = {}
             before = ZERO
             for used in self._users[extent]:
-                buffer = self.buffers[used]
+                buffer, size = self.buffers[used], self.sizes[used]
                 begin, end = (buffer.live[0], buffer.live[1]) if len(buffer.live) == 2 else (extent.start, extent.stop - 1)
                 if used not in self._outlives:
-                    more.setdefault(max(begin, extent.start), []).append(buffer.size)
-                    less.setdefault(min(end, extent.stop - 1) + 1, []).append(buffer.size)
+                    more.setdefault(max(begin, extent.start), []).append(size)
+                    less.setdefault(min(end, extent.stop - 1) + 1, []).append(size)
                 elif self._is_activation(used):
                     if begin > extent.start:  # made here: until then it is not there
-                        before -= buffer.size
-                        more.setdefault(begin, []).append(buffer.size)
+                        before -= size
+                        more.setdefault(begin, []).append(size)
                     elif end < extent.stop - 1:  # freed here
-                        less.setdefault(end + 1, []).append(buffer.size)
+                        less.setdefault(end + 1, []).append(size)
             found = _held(more, less, before)
             self._peaks[extent] = maximum(*found) if found else ZERO
         return self._peaks[extent]
