@@ -50,8 +50,16 @@ def summary(found: list[tuple[Pair, list[Outcome]]]) -> str:
     lines = [
         f"{len(found)} pairs ({distinct} distinct); {len(equal)} equal in disguise, {left} of these unknown: {percent(left, len(equal))}"
     ]
-    lines.append(f"{'claim':10} {'proved':>8} {'refuted':>8} {'unknown':>8} {'share':>7}   {'true':>7} {'unknown':>8} {'share':>7}")
     everything = [o for _, outcomes in found for o in outcomes]
+    lines += _by_claim(everything)
+    lines.append(f"witnesses where a tree, as written, divides by zero: {sum(o.undefined for o in everything)}")
+    for relation, claim in (("=", "equal"), (">=", "at least")):
+        lines += _by_law(found, relation, claim)
+    return "\n".join(lines)
+
+
+def _by_claim(everything: list[Outcome]) -> list[str]:
+    lines = [f"{'claim':10} {'proved':>8} {'refuted':>8} {'unknown':>8} {'share':>7}   {'true':>7} {'unknown':>8} {'share':>7}"]
     for claim in (*CLAIMS, "all"):
         mine = [o for o in everything if claim in (o.claim, "all")]
         count = Counter(o.answer for o in mine)
@@ -62,18 +70,20 @@ def summary(found: list[tuple[Pair, list[Outcome]]]) -> str:
             f"{claim:10} {count[Answer.PROVED]:>8} {count[Answer.REFUTED]:>8} {unknown:>8} {percent(unknown, len(mine)):>7}"
             f"   {len(true):>7} {left:>8} {percent(left, len(true)):>7}"
         )
-    lines.append(f"witnesses where a tree, as written, divides by zero: {sum(o.undefined for o in everything)}")
-    for relation, claim in (("=", "equal"), (">=", "at least")):
-        rows: dict[str, Counter[Answer]] = {}
-        for pair, outcomes in found:
-            for outcome in outcomes:
-                if pair.relation == relation and outcome.claim == claim:
-                    for law in set(pair.laws):
-                        rows.setdefault(law, Counter())[outcome.answer] += 1
-        lines.append(f"\n{claim} by a law (and others): {'all':>6} {'unknown':>8}")
-        for law, row in sorted(rows.items(), key=lambda row: (-row[1][Answer.UNKNOWN] / row[1].total(), row[0])):
-            lines.append(f"  {law:32} {row.total():>6} {row[Answer.UNKNOWN]:>8} {percent(row[Answer.UNKNOWN], row.total()):>7}")
-    return "\n".join(lines)
+    return lines
+
+
+def _by_law(found: list[tuple[Pair, list[Outcome]]], relation: str, claim: str) -> list[str]:
+    rows: dict[str, Counter[Answer]] = {}
+    for pair, outcomes in found:
+        answers = [o.answer for o in outcomes if pair.relation == relation and o.claim == claim]
+        for law in set(pair.laws):
+            rows.setdefault(law, Counter()).update(answers)
+    rows = {law: row for law, row in rows.items() if row}
+    lines = [f"\n{claim} by a law (and others): {'all':>6} {'unknown':>8}"]
+    for law, row in sorted(rows.items(), key=lambda row: (-row[1][Answer.UNKNOWN] / row[1].total(), row[0])):
+        lines.append(f"  {law:32} {row.total():>6} {row[Answer.UNKNOWN]:>8} {percent(row[Answer.UNKNOWN], row.total()):>7}")
+    return lines
 
 
 if __name__ == "__main__":

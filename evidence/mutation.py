@@ -129,6 +129,13 @@ class _Finder:
                     yield from self.visit(child, function)
 
     def of(self, node: ast.AST) -> Iterator[tuple[int, int, str, bytes]]:
+        """The changes of a node itself: of its operators, its conditions, its value, or of the whole statement."""
+        yield from self._operators(node)
+        yield from self._conditions(node)
+        yield from self._values(node)
+        yield from self._statements(node)
+
+    def _operators(self, node: ast.AST) -> Iterator[tuple[int, int, str, bytes]]:
         match node:
             case ast.Compare(left, operators, comparators):
                 sides = [left, *comparators]
@@ -145,11 +152,20 @@ class _Finder:
             case ast.UnaryOp(ast.Not() | ast.USub(), operand):
                 what = "not removed" if isinstance(node.op, ast.Not) else "sign"
                 yield self.begin(node), self.end(node), what, self.text(operand)
+            case ast.AugAssign(_, operator) if type(operator) in ARITHMETIC:
+                old, new = ARITHMETIC[type(operator)]
+                yield self.between(node.target, node.value, f"{old}=", f"{new}=", "arithmetic")
+
+    def _conditions(self, node: ast.AST) -> Iterator[tuple[int, int, str, bytes]]:
+        match node:
             case ast.If(test) | ast.While(test) | ast.IfExp(test):
                 yield from self.negated(test)
             case ast.comprehension():
                 for test in node.ifs:
                     yield from self.negated(test)
+
+    def _values(self, node: ast.AST) -> Iterator[tuple[int, int, str, bytes]]:
+        match node:
             case ast.Constant(bool() as value):
                 yield self.begin(node), self.end(node), "constant", str(not value).encode()
             case ast.Constant(int() as value):
@@ -158,17 +174,19 @@ class _Finder:
                 yield self.begin(node.func), self.end(node.func), "call", CALLS[name].encode()
             case ast.Return(ast.expr() as value) if not (isinstance(value, ast.Constant) and not value.value):  # None is as false
                 yield self.begin(node), self.end(node), "return dropped", b"return None"
-            case ast.Expr(value) if not isinstance(value, ast.Constant):
-                if not isinstance(value, (ast.Yield, ast.YieldFrom)):
-                    yield self.begin(node), self.end(node), "statement deleted", b"pass"
-            case ast.AugAssign(_, operator) if type(operator) in ARITHMETIC:
-                old, new = ARITHMETIC[type(operator)]
-                yield self.between(node.target, node.value, f"{old}=", f"{new}=", "arithmetic")
-                yield self.begin(node), self.end(node), "statement deleted", b"pass"
-            case ast.Assign(targets) if not any(isinstance(t, (ast.Name, ast.Tuple)) for t in targets):
-                yield self.begin(node), self.end(node), "statement deleted", b"pass"
-            case ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
-                yield self.begin(node), self.end(node), "statement deleted", b"pass"
+
+    def _statements(self, node: ast.AST) -> Iterator[tuple[int, int, str, bytes]]:
+        match node:
+            case ast.Expr(value):
+                deleted = not isinstance(value, (ast.Constant, ast.Yield, ast.YieldFrom))
+            case ast.AugAssign(_, operator):
+                deleted = type(operator) in ARITHMETIC
+            case ast.Assign(targets):
+                deleted = not any(isinstance(t, (ast.Name, ast.Tuple)) for t in targets)
+            case _:
+                deleted = isinstance(node, (ast.Raise, ast.Continue, ast.Break, ast.Delete))
+        if deleted and isinstance(node, ast.stmt):
+            yield self.begin(node), self.end(node), "statement deleted", b"pass"
 
     def text(self, node: ast.expr) -> bytes:
         return b"(" + self.source[self.begin(node) : self.end(node)] + b")"

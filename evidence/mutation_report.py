@@ -220,6 +220,19 @@ def run(group: str, chosen: list[Mutant], known: dict[str, str]) -> dict[str, st
     return outcomes
 
 
+def _print_outcomes(group: str, chosen: list[Mutant], sources: dict[str, bytes], outcomes: dict[str, str]) -> None:
+    """The survivors with their changes, and the counts of each file."""
+    print("\nsurvivors:")
+    for mutant in chosen:
+        if outcomes[mutant.key] == "survived":
+            print(f"  {mutant.path}:{mutant.line} {mutant.function}: {mutant.what}")
+            print(mutant.difference(sources[mutant.path]))
+    print("\nby file: mutants, killed")
+    for path in GROUPS[group]:
+        mine = [outcomes[m.key] for m in chosen if m.path == path]
+        print(f"  {path:34} {len(mine):>5} {sum(found != 'survived' for found in mine):>5}")
+
+
 def main() -> int:
     words = [word for word in sys.argv[1:] if word != "--again"]
     if not words or words[0] not in GROUPS:
@@ -234,16 +247,8 @@ def main() -> int:
     outcomes = run(group, chosen, {key: found for key, found in last.items() if found != "survived"})
     state.parent.mkdir(exist_ok=True)
     state.write_text(json.dumps({**last, **outcomes}, indent=1))
-    print("\nsurvivors:")
-    for mutant in chosen:
-        if outcomes[mutant.key] == "survived":
-            print(f"  {mutant.path}:{mutant.line} {mutant.function}: {mutant.what}")
-            print(mutant.difference(sources[mutant.path]))
-    print("\nby file: mutants, killed")
-    for path in GROUPS[group]:
-        mine = [outcomes[m.key] for m in chosen if m.path == path]
-        print(f"  {path:34} {len(mine):>5} {sum(found != 'survived' for found in mine):>5}")
-    tally = Counter("survived" if f == "survived" else "timeout" if f == "timeout" else "killed" for f in outcomes.values())
+    _print_outcomes(group, chosen, sources, outcomes)
+    tally = Counter(found if found in ("survived", "timeout") else "killed" for found in outcomes.values())
     dead = len(chosen) - tally["survived"]
     print(f"\n{len(chosen)} of {len(everything)} mutants (seed {seed}): " + ", ".join(f"{n} {what}" for what, n in sorted(tally.items())))
     print(f"score {dead}/{len(chosen)} = {100 * dead / len(chosen):.1f} %")

@@ -272,39 +272,67 @@ def _others(operation: Operation, name: str, value: Attribute, module: Operation
     pool = [v for o in module.walk() if o.name == operation.name and (v := value_of(o, name)) is not None and v is not value]
     yield from pool[:2]
     if isinstance(value, StringAttr):
-        if name.startswith("fields.") and isinstance(operation.declaration, Binding):
-            field = next(f for f in operation.declaration.table if f.name == name.partition(".")[2])
-            yield from (StringAttr(word) for word in field.choices if word != value.value)
-        yield StringAttr(f"{value.value}x")
+        yield from _other_words(operation, name, value)
     elif isinstance(value, IntegerAttr):
         yield from (IntegerAttr(number, I64) for number in (value.value + 1, 2 * value.value, value.value // 2))
     elif isinstance(value, SymbolRefAttr):
-        names = (o.properties.get("sym_name") for o in module.walk())
-        others = [v.value for v in names if isinstance(v, StringAttr) and v.value != value.root]
-        yield from (SymbolRefAttr((other,)) for other in others[:3])
+        yield from _other_references(value, module)
     elif isinstance(value, ArrayAttr) and not any(expressions_in(value)):
-        more = [v for array in pool if isinstance(array, ArrayAttr) for v in array.values if v not in value.values][:1]
-        if all(isinstance(v, SymbolRefAttr) for v in value.values):
-            kinds = {o.name for o in module.walk() if SymbolRefAttr((o.properties.get("sym_name", value).text.strip('"'),)) in value.values}
-            named = [o.properties["sym_name"].text.strip('"') for o in module.walk() if o.name in (kinds or {"plan.task"})]
-            more = [ref for ref in map(SymbolRefAttr, zip(named, strict=True)) if ref not in value.values][:1]
-        listed = (value.values[::-1], value.values[1:], (*value.values, *more), (*value.values[:-1], *more))
-        yield from (ArrayAttr(values) for values in listed if values and values != value.values)
-        for index, inner in enumerate(value.values):
-            if isinstance(inner, ArrayAttr):
-                yield ArrayAttr((*value.values[:index], ArrayAttr((StringAttr("other"),)), *value.values[index + 1 :]))
-        if all(isinstance(v, IntegerAttr) for v in value.values):
-            yield ArrayAttr(tuple(IntegerAttr(v.value + 1, I64) for v in value.values if isinstance(v, IntegerAttr)))
+        yield from _other_lists(value, _further_members(value, pool, module))
     elif isinstance(value, DictAttr):
-        for key, entry in value.entries:
-            yield dictionary((k, v) for k, v in value.entries if k != key)
-            if isinstance(entry, StringAttr):
-                yield dictionary((k, StringAttr("other") if k == key else v) for k, v in value.entries)
+        yield from _other_dictionaries(value)
+    yield from _other_expressions(value, module)
+    if name.startswith("fields.") or _optional(operation.declaration, name):
+        yield None
+
+
+def _other_references(value: SymbolRefAttr, module: Operation) -> Iterator[Attribute]:
+    names = (o.properties.get("sym_name") for o in module.walk())
+    others = [v.value for v in names if isinstance(v, StringAttr) and v.value != value.root]
+    yield from (SymbolRefAttr((other,)) for other in others[:3])
+
+
+def _other_expressions(value: Attribute, module: Operation) -> Iterator[Attribute]:
     for place, expr in enumerate(expressions_in(value)):
         for _, new in itertools.islice(change_expression(expr, symbols_of(list(module.walk()))), 3):
             yield with_expression(value, place, new)
-    if name.startswith("fields.") or _optional(operation.declaration, name):
-        yield None
+
+
+def _other_words(operation: Operation, name: str, value: StringAttr) -> Iterator[Attribute]:
+    """The other words that a field may be, and one that nothing is."""
+    if name.startswith("fields.") and isinstance(operation.declaration, Binding):
+        field = next(f for f in operation.declaration.table if f.name == name.partition(".")[2])
+        yield from (StringAttr(word) for word in field.choices if word != value.value)
+    yield StringAttr(f"{value.value}x")
+
+
+def _further_members(value: ArrayAttr, pool: list[Attribute], module: Operation) -> list[Attribute]:
+    """At most one attribute that the list might have, too: of another list, or a reference to an operation of the same kind."""
+    if not all(isinstance(v, SymbolRefAttr) for v in value.values):
+        return [v for array in pool if isinstance(array, ArrayAttr) for v in array.values if v not in value.values][:1]
+    kinds = {o.name for o in module.walk() if SymbolRefAttr((o.properties.get("sym_name", value).text.strip('"'),)) in value.values}
+    named = [o.properties["sym_name"].text.strip('"') for o in module.walk() if o.name in (kinds or {"plan.task"})]
+    return [ref for ref in map(SymbolRefAttr, zip(named, strict=True)) if ref not in value.values][:1]
+
+
+def _other_lists(value: ArrayAttr, more: list[Attribute]) -> Iterator[Attribute]:
+    """In reverse, with a member less, more or another, with other words in inner lists, with other integers."""
+    listed = (value.values[::-1], value.values[1:], (*value.values, *more), (*value.values[:-1], *more))
+    yield from (ArrayAttr(values) for values in listed if values and values != value.values)
+    for index, inner in enumerate(value.values):
+        if isinstance(inner, ArrayAttr):
+            yield ArrayAttr((*value.values[:index], ArrayAttr((StringAttr("other"),)), *value.values[index + 1 :]))
+    integers = [v for v in value.values if isinstance(v, IntegerAttr)]
+    if len(integers) == len(value.values):
+        yield ArrayAttr(tuple(IntegerAttr(v.value + 1, I64) for v in integers))
+
+
+def _other_dictionaries(value: DictAttr) -> Iterator[Attribute]:
+    """Without an entry, or with another word in it."""
+    for key, entry in value.entries:
+        yield dictionary((k, v) for k, v in value.entries if k != key)
+        if isinstance(entry, StringAttr):
+            yield dictionary((k, StringAttr("other") if k == key else v) for k, v in value.entries)
 
 
 def _optional(declaration: OperationDeclaration | None, name: str) -> bool:

@@ -11,6 +11,7 @@ from algebra.claim_trees import (
     Number,
     Pair,
     Point,
+    Tree,
     build,
     text,
     value_or_none,
@@ -52,37 +53,43 @@ def judge(pair: Pair) -> list[Outcome]:
     """
     points = pair.points
     lefts, rights = ([value_or_none(tree, point) for point in points] for tree in (pair.left, pair.right))
-    built = []
-    for tree, values in ((pair.left, lefts), (pair.right, rights)):
-        try:
-            built.append(build(tree))
-        except ExpressionError as error:
-            if any(v is not None for v in values):
-                raise Fooled(f"{text(tree)} cannot be built: {error}") from None
-            return []
-    if pair.relation == "=" and any(u is not None and v is not None and u != v for u, v in zip(lefts, rights, strict=True)):
+    built = [_built(tree, values) for tree, values in ((pair.left, lefts), (pair.right, rights))]
+    both = [(point, u, v) for point, u, v in zip(points, lefts, rights, strict=True) if u is not None and v is not None]
+    if pair.relation == "=" and any(u != v for _, u, v in both):
         raise Fooled(f"the laws of this test are wrong: {pair}")
     p, r = built
-    facts = pair.facts
-    if facts.contradiction is not None:
-        raise Fooled(f"{pair}: {facts.contradiction}, but {points[0]} is admissible")
+    if p is None or r is None:
+        return []
+    if pair.facts.contradiction is not None:
+        raise Fooled(f"{pair}: {pair.facts.contradiction}, but {points[0]} is admissible")
     _compare_values(pair, p, points, lefts)
     _compare_values(pair, r, points, rights)
-    found = []
-    for name, (ask, holds) in CLAIMS.items():
-        try:
-            verdict = ask(facts, p, r)
-        except ExpressionError:
-            continue  # `divides` by what is zero
-        both = [(point, u, v) for point, u, v in zip(points, lefts, rights, strict=True) if u is not None and v is not None]
-        if name == "divides":
-            both = [(point, u, v) for point, u, v in both if v]
-        failing = next((point for point, u, v in both if not holds(u, v)), None)
-        if verdict.proved and failing is not None:
-            raise Fooled(f"{name} is {verdict.text}, but not at {failing}: {pair}")
-        undefined = verdict.refuted and not _refutes(pair, name, verdict.witness or {})
-        found.append(Outcome(name, verdict.answer, failing is None, undefined))
-    return found
+    return [outcome for name in CLAIMS if (outcome := _judged(pair, name, p, r, both)) is not None]
+
+
+def _built(tree: Tree, values: list[Number | None]) -> Expr | None:
+    """The tree as our expression; None if it is refused, and rightly: it has a value nowhere."""
+    try:
+        return build(tree)
+    except ExpressionError as error:
+        if any(v is not None for v in values):
+            raise Fooled(f"{text(tree)} cannot be built: {error}") from None
+        return None
+
+
+def _judged(pair: Pair, name: str, p: Expr, r: Expr, both: list[tuple[Point, Number, Number]]) -> Outcome | None:
+    """The answer to one claim; None if there is none, because it divides by zero. `both` are the points where both trees have a value."""
+    ask, holds = CLAIMS[name]
+    try:
+        verdict = ask(pair.facts, p, r)
+    except ExpressionError:
+        return None
+    defined = [(point, u, v) for point, u, v in both if v] if name == "divides" else both
+    failing = next((point for point, u, v in defined if not holds(u, v)), None)
+    if verdict.proved and failing is not None:
+        raise Fooled(f"{name} is {verdict.text}, but not at {failing}: {pair}")
+    undefined = verdict.refuted and not _refutes(pair, name, verdict.witness or {})
+    return Outcome(name, verdict.answer, failing is None, undefined)
 
 
 def _compare_values(pair: Pair, expr: Expr, points: tuple[Point, ...], values: list[Number | None]) -> None:

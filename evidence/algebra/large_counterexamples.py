@@ -7,7 +7,7 @@ small numbers at which it is false, but one near the thresholds: so that the tru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -132,25 +132,15 @@ def claims(random: Random) -> Iterator[Claim]:
 
 
 def _drawn(random: Random) -> Iterator[Claim]:
-    left, at = _gated(random)
-    inner = left
-    for index in at:
-        inner = inner[index]
-    right = replaced(left, at, random.choice((_changed(random, inner), _changed(random, inner), ZERO)))
-    if random.random() < 0.5:
-        left, right = right, left
-    if random.random() < 0.3:  # what is changed makes an order wrong
-        left = ("+", left, random.choice((ONE, *SYMBOLS)))
+    left, right = _two_trees(random)
     chosen = tuple(random.sample(range(len(RULES)), random.choice((0, 0, 0, 1, 1, 2))))
     if depth(left) > DEPTH + 2 or depth(right) > DEPTH + 2 or not _nested(left):
         return
-    says = [RULES[i].says for i in chosen]
     false_at: dict[str, Point] = {}
-    for point in _large_points(random, left, right):
-        if all(rule(*(point[n] for n in NAMES)) for rule in says):
-            for kind in false_kinds(left, right, point):
-                false_at.setdefault(kind, point)
-    small = [p for p in SMALL if all(rule(*(p[n] for n in NAMES)) for rule in says)]
+    for point in _admitted(chosen, _large_points(random, left, right)):
+        for kind in false_kinds(left, right, point):
+            false_at.setdefault(kind, point)
+    small = list(_admitted(chosen, SMALL))
     for point in small:
         if not false_at:
             return
@@ -158,6 +148,26 @@ def _drawn(random: Random) -> Iterator[Claim]:
             false_at.pop(kind, None)
     if small:
         yield from (Claim(kind, left, right, chosen, point) for kind, point in false_at.items())
+
+
+def _two_trees(random: Random) -> tuple[Tree, Tree]:
+    """A tree, and the same with one change at or under a threshold."""
+    left, at = _gated(random)
+    inner = left
+    for index in at:
+        inner = inner[index]
+    right = replaced(left, at, random.choice((_changed(random, inner), _changed(random, inner), ZERO)))
+    if random.random() < 0.5:
+        left, right = right, left
+    if random.random() < 0.3:  # the change makes an order wrong
+        left = ("+", left, random.choice((ONE, *SYMBOLS)))
+    return left, right
+
+
+def _admitted(chosen: tuple[int, ...], points: Iterable[Point]) -> Iterator[Point]:
+    """The points at which the chosen rules hold."""
+    says = [RULES[i].says for i in chosen]
+    return (point for point in points if all(rule(*(point[n] for n in NAMES)) for rule in says))
 
 
 def depth(tree: Tree) -> int:

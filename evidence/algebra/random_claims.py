@@ -73,12 +73,20 @@ def rewrites(tree: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
     kind, *rest = tree
     if kind in ("+", "*", "max", "min"):
         yield f"{kind} commutes", (kind, *reversed(rest))
-        first = rest[0]
-        if first[0] == kind and len(rest) == 2 and len(first) == 3:
-            yield f"{kind} associates", (kind, first[1], (kind, first[2], rest[1]))
     if len(rest) != 2:
         return
     x, y = rest
+    if kind in ("+", "*", "max", "min") and x[0] == kind and len(x) == 3:
+        yield f"{kind} associates", (kind, x[1], (kind, x[2], y))
+    if kind in ("+", "-", "*", "/"):
+        yield from _rewrites_of_arithmetic(kind, x, y, k)
+    elif kind in ("max", "min"):
+        yield from _rewrites_of_extremes(kind, x, y, k)
+    elif kind in ("ceildiv", "floordiv"):
+        yield from _rewrites_of_rounding(kind, x, y, k)
+
+
+def _rewrites_of_arithmetic(kind: str, x: Tree, y: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
     if kind in "*/" and x[0] in ("+", "-"):
         yield "distributivity", (x[0], (kind, x[1], y), (kind, x[2], y))
     if kind == "/":
@@ -86,29 +94,34 @@ def rewrites(tree: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
         yield "x/y = x*(1/y)", ("*", x, ("/", number(1), y))
     if kind == "-":
         yield "x - y = -(y - x)", ("-", number(0), ("-", y, x))
-    if kind in ("max", "min"):
-        other = "min" if kind == "max" else "max"
-        yield "max = -min", ("*", number(-1), (other, ("*", number(-1), x), ("*", number(-1), y)))
-        yield "max + min = x + y", ("-", ("+", y, x), (other, x, y))
-        yield "max(x, y) = x + max(0, y - x)", ("+", x, (kind, number(0), ("-", y, x)))
-        yield "max(x, y) + k", ("-", (kind, ("+", x, k), ("+", k, y)), k)
-        yield "k*max(x, y)", ("/", (kind, ("*", k, x), ("*", k, y)), k)
-        if x[0] == other and len(x) == 3:
-            yield "max over min", (other, (kind, x[1], y), (kind, x[2], y))
-    if kind in ("ceildiv", "floordiv"):
-        other = "floordiv" if kind == "ceildiv" else "ceildiv"
-        yield "ceildiv = -floordiv", ("*", number(-1), (other, ("*", number(-1), x), y))
-        yield "ceildiv(k*x, k*y)", (kind, ("*", x, k), ("*", k, y))
-        yield "ceildiv(x + k*y, y)", ("-", (kind, ("+", x, ("*", k, y)), y), k)
-        if positive_integer(x) and positive_integer(y):
-            if kind == "ceildiv":
-                yield "ceildiv = floordiv(x + y - 1, y)", ("floordiv", ("-", ("+", x, y), number(1)), y)
-            else:
-                yield "floordiv = ceildiv(x - y + 1, y)", ("ceildiv", ("+", ("-", x, y), number(1)), y)
-        if positive_integer(y):
-            yield "ceildiv(x, y*k)", (kind, (kind, ("*", k, x), k), y)
-        if positive_integer(y) and x[0] == kind and positive_integer(x[2]):
-            yield "ceildiv(ceildiv(x, y), z)", (kind, x[1], ("*", x[2], y))
+
+
+def _rewrites_of_extremes(kind: str, x: Tree, y: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
+    other = "min" if kind == "max" else "max"
+    yield "max = -min", ("*", number(-1), (other, ("*", number(-1), x), ("*", number(-1), y)))
+    yield "max + min = x + y", ("-", ("+", y, x), (other, x, y))
+    yield "max(x, y) = x + max(0, y - x)", ("+", x, (kind, number(0), ("-", y, x)))
+    yield "max(x, y) + k", ("-", (kind, ("+", x, k), ("+", k, y)), k)
+    yield "k*max(x, y)", ("/", (kind, ("*", k, x), ("*", k, y)), k)
+    if x[0] == other and len(x) == 3:
+        yield "max over min", (other, (kind, x[1], y), (kind, x[2], y))
+
+
+def _rewrites_of_rounding(kind: str, x: Tree, y: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
+    other = "floordiv" if kind == "ceildiv" else "ceildiv"
+    yield "ceildiv = -floordiv", ("*", number(-1), (other, ("*", number(-1), x), y))
+    yield "ceildiv(k*x, k*y)", (kind, ("*", x, k), ("*", k, y))
+    yield "ceildiv(x + k*y, y)", ("-", (kind, ("+", x, ("*", k, y)), y), k)
+    if not positive_integer(y):
+        return
+    if positive_integer(x):
+        if kind == "ceildiv":
+            yield "ceildiv = floordiv(x + y - 1, y)", ("floordiv", ("-", ("+", x, y), number(1)), y)
+        else:
+            yield "floordiv = ceildiv(x - y + 1, y)", ("ceildiv", ("+", ("-", x, y), number(1)), y)
+    yield "ceildiv(x, y*k)", (kind, (kind, ("*", k, x), k), y)
+    if x[0] == kind and positive_integer(x[2]):
+        yield "ceildiv(ceildiv(x, y), z)", (kind, x[1], ("*", x[2], y))
 
 
 def larger(tree: Tree, k: Tree) -> Iterator[tuple[str, Tree]]:
@@ -140,40 +153,51 @@ def replaced(tree: Tree, at: tuple[int, ...], new: Tree) -> Tree:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> Pair:
-    """Two trees: of the same value, of ordered values, of a value that is off by little, or of nothing in common."""
+def _conditions(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[tuple[str, int], ...], relation_sets.RelationSet | None]:
+    """Rules, bindings, and perhaps random relations in place of the rules; some numbers satisfy all of them."""
     bindings: tuple[tuple[str, int], ...] = ()
     chosen: tuple[int, ...] = ()
-    drawn = None
     if draw(st.integers(0, 2)) == 0:
         drawn = relation_sets.satisfiable_set(Random(draw(st.integers(0, 2**32 - 1))), NAMES, draw(st.integers(1, 4)))
         if draw(st.integers(0, 3)) == 0:
             bindings = (draw(st.sampled_from(sorted((drawn.witness or {}).items()))),)
-    else:
-        if draw(st.integers(0, 3)) == 0:
-            bindings = ((draw(st.sampled_from(NAMES)), draw(st.sampled_from(VALUES))),)
-        for index in draw(st.lists(st.integers(0, len(RULES) - 1), max_size=3, unique=True)):
-            if admissible((*chosen, index), bindings):
-                chosen = (*chosen, index)
+        return chosen, bindings, drawn
+    if draw(st.integers(0, 3)) == 0:
+        bindings = ((draw(st.sampled_from(NAMES)), draw(st.sampled_from(VALUES))),)
+    for index in draw(st.lists(st.integers(0, len(RULES) - 1), max_size=3, unique=True)):
+        if admissible((*chosen, index), bindings):
+            chosen = (*chosen, index)
+    return chosen, bindings, None
+
+
+@st.composite
+def _rewritten(draw: st.DrawFn, tree: Tree, chosen: tuple[int, ...]) -> tuple[str, Tree]:
+    """The tree after one law, or one of the chosen rules, at one place."""
+    everywhere = list(places(tree))
+    inner = [place for place in everywhere if place[1][0] not in "sn"] if draw(st.integers(0, 3)) else []
+    at, part = draw(st.sampled_from(inner or everywhere))
+    of_rules = [(p, new) for p, sub in everywhere for i in chosen for old, new in RULES[i].same if sub == old]
+    if of_rules and draw(st.booleans()):
+        at, new = draw(st.sampled_from(of_rules))
+        return "a relation", replaced(tree, at, new)
+    known = list(rewrites(part, draw(positives())))
+    special = [step for step in known if not step[0].startswith("x = ")] if draw(st.integers(0, 3)) else []
+    law, new = draw(st.sampled_from(special or known))
+    return law, replaced(tree, at, new)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    """Two trees: of the same value, of ordered values, of a value that is off by little, or of nothing in common."""
+    chosen, bindings, drawn = draw(_conditions())
     left = draw(trees())
     relation = draw(st.sampled_from(("=", "=", ">=", "off", "?")))
     if relation == "?":
         return Pair(left, draw(trees()), chosen, bindings, (), "?", drawn)
-    rules = tuple(RULES[i] for i in chosen)
     right, laws = left, []
     for _ in range(draw(st.integers(1, 3))):
-        everywhere = list(places(right))
-        inner = [place for place in everywhere if place[1][0] not in "sn"] if draw(st.integers(0, 3)) else []
-        at, part = draw(st.sampled_from(inner or everywhere))
-        of_rules = [(p, new) for p, sub in everywhere for rule in rules for old, new in rule.same if sub == old]
-        if of_rules and draw(st.booleans()):
-            at, new = draw(st.sampled_from(of_rules))
-            law = "a relation"
-        else:
-            known = list(rewrites(part, draw(positives())))
-            special = [step for step in known if not step[0].startswith("x = ")] if draw(st.integers(0, 3)) else []
-            law, new = draw(st.sampled_from(special or known))
-        right, laws = replaced(right, at, new), [*laws, law]
+        law, right = draw(_rewritten(right, chosen))
+        laws.append(law)
     if relation == ">=":
         law, left = draw(st.sampled_from(list(larger(left, draw(positives())))))
         laws.append(law)

@@ -145,28 +145,35 @@ def words(operations: list[Operation]) -> Found:
                 yield Corruption(f"{name}: unknown", where, put(index, name, StringAttr(f"{attribute.value}x")))
 
 
-def _is_list(attribute: Attribute) -> bool:
-    return isinstance(attribute, ArrayAttr) and not any(expressions_in(attribute))
+def _lists_of(operation: Operation) -> Iterator[tuple[str, tuple[Attribute, ...]]]:
+    """The properties that are lists of words or references."""
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, ArrayAttr) and not any(expressions_in(attribute)):
+            yield name, attribute.values
 
 
 def lists(operations: list[Operation]) -> Found:
     """Drop, add, duplicate, replace and reorder the members of each list of words or references."""
-    pools: dict[tuple[str, str], list[Attribute]] = {}
-    for operation in operations:
-        for name, attribute in operation.properties.items():
-            if isinstance(attribute, ArrayAttr) and _is_list(attribute):
-                pool = pools.setdefault((operation.name, name), [])
-                pool += [v for v in attribute.values if v not in pool]
+    pools = _members(operations)
     for index, operation in enumerate(operations):
         for name in operation.declaration.optional if operation.declaration else ():
             pool = pools.get((operation.name, name), [])
             if name not in operation.properties and pool:
                 yield Corruption(f"{name}: added", name_of(operation), put(index, name, ArrayAttr((pool[0],))))
-        for name, attribute in operation.properties.items():
-            if isinstance(attribute, ArrayAttr) and _is_list(attribute):
-                others = [v for v in pools[operation.name, name] if v not in attribute.values]
-                for what, new in _changed_members(attribute.values, others[:1], others[-1:]):
-                    yield Corruption(f"{name}: {what}", f"{name_of(operation)} {name}", put(index, name, ArrayAttr(new)))
+        for name, values in _lists_of(operation):
+            others = [v for v in pools[operation.name, name] if v not in values]
+            for what, new in _changed_members(values, others[:1], others[-1:]):
+                yield Corruption(f"{name}: {what}", f"{name_of(operation)} {name}", put(index, name, ArrayAttr(new)))
+
+
+def _members(operations: list[Operation]) -> dict[tuple[str, str], list[Attribute]]:
+    """All members of the lists of a property, by the operation's name and the property's."""
+    pools: dict[tuple[str, str], list[Attribute]] = {}
+    for operation in operations:
+        for name, values in _lists_of(operation):
+            pool = pools.setdefault((operation.name, name), [])
+            pool += [v for v in values if v not in pool]
+    return pools
 
 
 def _changed_members(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import attrs
@@ -187,30 +188,55 @@ def cases() -> list[Case]:
     """Every case: the distributed module against its model, the plan against the distributed module, the binding against the plan; and
     models, of which a distributed module has to be no derivation any more.
     """
-    found = []
+    return [
+        *_of_examples(),
+        *_of_bindings(),
+        Case(CACHE, CACHE, ("plan-inference",)),
+        *_of_models(),
+        *_of_parallel(),
+        *(Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES),
+        *_of_network(),
+        *_of_experts(),
+    ]
+
+
+def _of_examples() -> Iterator[Case]:
     for kind, chosen in (("inference", INFERENCE), ("training", TRAINING)):
         for name, options in chosen:
             first = f"distribute-{kind}{{{options}}}"
-            found.append(Case(f"{name} {options}", name, (first,)))
-            found.append(Case(f"{name} {options}", name, (first, f"plan-{kind}")))
+            yield Case(f"{name} {options}", name, (first,))
+            yield Case(f"{name} {options}", name, (first, f"plan-{kind}"))
+
+
+def _of_bindings() -> Iterator[Case]:
+    bindings = ("bind-queue", "bind-slot")
     for name, derived in BOUND:
         planned = (f"distribute-{derived}", f"plan-{derived.partition('{')[0]}")
-        found += [Case(f"{name} {derived}", name, (*planned, binding)) for binding in ("bind-queue", "bind-slot")]
-    found += [Case(WRITTEN, WRITTEN, (binding,)) for binding in ("bind-queue", "bind-slot")]
-    found.append(Case(CACHE, CACHE, ("plan-inference",)))
+        yield from (Case(f"{name} {derived}", name, (*planned, binding)) for binding in bindings)
+    yield from (Case(WRITTEN, WRITTEN, (binding,)) for binding in bindings)
+
+
+def _of_models() -> Iterator[Case]:
     for kind, chosen, indices in (("inference", INFERENCE, MODELS), ("training", TRAINING, MODELS_OF_TRAINING)):
         for name, options in (chosen[index] for index in indices):
-            found.append(Case(f"{name} {options}", name, (f"distribute-{kind}{{{options}}}",), "source"))
+            yield Case(f"{name} {options}", name, (f"distribute-{kind}{{{options}}}",), "source")
+
+
+def _of_parallel() -> Iterator[Case]:
     for kind, options in OF_PARALLEL:
         first = f"distribute-{kind}{{{options}}}"
-        found += [Case(f"{PARALLEL} {options}", PARALLEL, passes) for passes in ((first,), (first, f"plan-{kind}"))]
-    found.append(Case(f"{PARALLEL} {OF_PARALLEL[0][1]}", PARALLEL, (f"distribute-inference{{{OF_PARALLEL[0][1]}}}",), "source"))
-    found += [Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES]
+        yield from (Case(f"{PARALLEL} {options}", PARALLEL, passes) for passes in ((first,), (first, f"plan-{kind}")))
+    yield Case(f"{PARALLEL} {OF_PARALLEL[0][1]}", PARALLEL, (f"distribute-inference{{{OF_PARALLEL[0][1]}}}",), "source")
+
+
+def _of_network() -> Iterator[Case]:
     for kind in ("inference", "training"):
         passes = (f"distribute-{kind}", f"plan-{kind}", *(("bind-queue",) if kind == "inference" else ()))
-        found += [Case(f"{NETWORK} {kind}", NETWORK, passes[:count]) for count in range(1, len(passes) + 1)]
-    found.append(Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source"))
-    found += [Case(EXPERTS, EXPERTS, ("distribute-inference", "plan-inference")[:count]) for count in (1, 2)]
-    found.append(Case(EXPERTS, EXPERTS, ("distribute-inference",), "source"))
-    found += [Case(f"{EXPERTS} training", EXPERTS, ("distribute-training", "plan-training")[:count]) for count in (1, 2)]
-    return found
+        yield from (Case(f"{NETWORK} {kind}", NETWORK, passes[:count]) for count in range(1, len(passes) + 1))
+    yield Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source")
+
+
+def _of_experts() -> Iterator[Case]:
+    yield from (Case(EXPERTS, EXPERTS, ("distribute-inference", "plan-inference")[:count]) for count in (1, 2))
+    yield Case(EXPERTS, EXPERTS, ("distribute-inference",), "source")
+    yield from (Case(f"{EXPERTS} training", EXPERTS, ("distribute-training", "plan-training")[:count]) for count in (1, 2))
