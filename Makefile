@@ -7,7 +7,7 @@ BIN := .venv/bin
 # The tests start the tools hundreds of times: their modules are compiled once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-fast test-long test-processes lint docs bench
+.PHONY: help demo test test-fast test-campaigns test-long test-processes lint docs bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -17,12 +17,17 @@ demo: .venv/installed ## plan Llama-3-8B on t ranks, and what it comes to on 8
 	$(BIN)/bp-opt examples/llama_3_8b.bpir --pass=distribute-inference --pass=plan-inference | \
 	  $(BIN)/bp-report - --by=total --bind B=1 c=8192 t=8
 
-test: .venv/installed ## run all tests
+# Of campaigns (each corruption of each module, random questions by the hundred) a part, evenly spread.
+test: .venv/installed ## run the tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # A quarter of a minute: a few tests of each file.
 test-fast: .venv/installed ## run a few tests of each file, in a quarter of a minute
 	$(BIN)/python -m pytest -n auto --dist worksteal --few 3
+
+# The part of the campaigns that `make test` leaves out; .ci/run runs it as well.
+test-campaigns: .venv/installed ## run the rest of the campaigns, in minutes
+	$(BIN)/python -m pytest -n auto --dist worksteal --tier campaigns
 
 # Some need npm or Chromium, and say so where they are skipped.
 test-long: .venv/installed ## the tests that take minutes: playground, editor, the longest page

@@ -159,7 +159,7 @@ def tried(copy: Path, tests: tuple[str, ...], bytecode: bool = False) -> str:
     Bytecode is written without mutants only: Python takes a file of the same size and second for unchanged.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "mutation_profile"]
-    command += ["--hypothesis-profile=mutation", *(str(next((copy / "tests").rglob(f"test_{name}.py"))) for name in tests)]
+    command += ["--hypothesis-profile=mutation", "--tier=all", *(str(next((copy / "tests").rglob(f"test_{name}.py"))) for name in tests)]
     environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy.parent}", "PYTHONHASHSEED": "0"}
     environment["PYTHONDONTWRITEBYTECODE"] = "" if bytecode else "1"
 

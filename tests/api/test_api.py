@@ -40,6 +40,7 @@ def test_every_name_of_the_face_is_there() -> None:
         bpir.laod  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.bpir")), ids=lambda path: path.stem)
 def test_the_text_is_what_bp_opt_prints(path: Path) -> None:
     with warnings.catch_warnings():
@@ -49,6 +50,7 @@ def test_the_text_is_what_bp_opt_prints(path: Path) -> None:
     assert module.text(generic=True) == tool("bp-opt", str(path), "--print-op-generic")
 
 
+@pytest.mark.campaign
 def test_passes_and_reports_are_those_of_the_tools() -> None:
     pipeline = "distribute-inference{tensor=8},plan-inference"
     plan = bpir.load(EXAMPLE).run(pipeline)

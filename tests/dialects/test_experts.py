@@ -134,6 +134,7 @@ def test_all_ranks_together_do_what_the_model_does(text: str) -> None:
 NUMBERS = ({"ep": 2, "E": 4, "B": 2}, {"ep": 4, "E": 8, "B": 8, "k": 3}, {"ep": 3, "E": 6, "B": 3, "k": 2, "t": 1})
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
 @pytest.mark.parametrize("options", [PREFILL, DECODE])
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def test_the_training_of_mixtral_does_three_times_the_products_of_forward() -> N
 TRAINING = ("tensor=t", "tensor=1 recompute=full", "tensor=t communication=reduce_scatter_all_gather", "tensor=t recompute=attention")
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
 @pytest.mark.parametrize("options", TRAINING)
 def test_gradients_are_those_of_the_model(text: str, options: str) -> None:
@@ -251,6 +253,7 @@ ON_EXPERTS = (
 )
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("text", [LAYER, DEEPSEEK])
 @pytest.mark.parametrize("options", ON_EXPERTS)
 def test_gradients_over_an_axis_of_experts_are_those_of_the_model(text: str, options: str) -> None:
@@ -280,6 +283,7 @@ def test_a_step_of_a_layer_exchanges_four_times_and_reduces_by_whose_weights_the
     assert over["moe.router"] == over["attention.output"] == over["moe.norm"] == ["data", "expert"]
 
 
+@pytest.mark.campaign(keep=1)
 @pytest.mark.parametrize(("name", "numbers"), [("mixtral_8x7b", {"L": 1, "B": 2}), ("deepseek_v3", {"B": 2})])
 @pytest.mark.parametrize("options", ["distribute-inference{phase=decode}", "distribute-training"])
 def test_whole_models_with_experts_in_miniature(name: str, numbers: dict[str, int], options: str) -> None:

@@ -124,6 +124,7 @@ def numbers(strategy: str) -> dict[str, int]:
     return {name: value for name, value in NUMBERS.items() if name not in ("c", "t") or (name == "t" and "tensor=t" in strategy)}
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize("heads", ["1", "h"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_lanes_with_weights_train_as_their_model_does(strategy: str, heads: str) -> None:

@@ -103,6 +103,7 @@ STRATEGIES = [
 ROPES = [TURNED, f"{TURNED} dims n", '%qr = model.rope "rope.q" %q\n%kr = model.rope "rope.k" %k dims 2']
 
 
+@pytest.mark.campaign(keep=14)
 @pytest.mark.parametrize("rope", ROPES, ids=["both", "part", "apart"])
 @pytest.mark.parametrize("heads", ["1", "g", "h"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -115,6 +116,7 @@ def test_training_is_derived_judged_planned_and_runs(strategy: str, heads: str, 
     run(module, "plan-training")
 
 
+@pytest.mark.campaign(keep=12)
 @pytest.mark.parametrize("rope", ROPES, ids=["both", "part", "apart"])
 @pytest.mark.parametrize("heads", ["1", "g", "h"])
 @pytest.mark.parametrize("phase", ["prefill", "decode"])

@@ -187,6 +187,7 @@ def both(name: str) -> tuple[Step, Step]:
     return block(**chosen, convention="standard"), block(**chosen, convention="calculon")
 
 
+@pytest.mark.campaign(keep=3)
 @every_choice
 def test_the_work_of_the_tasks_differs_where_the_table_says_and_by_that_much(name: str) -> None:
     standard, calculon = both(name)

@@ -148,6 +148,7 @@ def test_a_llama_step_has_the_work_of_its_matrix_products(tmp_path: Path, tensor
     assert sizes(nodes) == ({("all_reduce", whole): 4} if communication == SUMS else shards)
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("tensor", [1, 2, 4, 8])
 @pytest.mark.parametrize("communication", [SUMS, SHARDS])

@@ -55,6 +55,7 @@ def imported(config: Any) -> Operation:
     return module
 
 
+@pytest.mark.campaign(keep=110)
 @pytest.mark.parametrize("row", MODELS, ids=[row["id"] for row in MODELS])
 def test_parameters(row: dict[str, Any]) -> None:
     whole = collect(imported(row["config"])).network

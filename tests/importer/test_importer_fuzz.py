@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DATA, read
+from tiers import examples
 
 from bpir.importer.entry import import_model
 from bpir.ir.diagnostic import DiagnosticError, Source
@@ -34,7 +35,7 @@ def outcome(config: Any) -> list[str]:
     return []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(CONFIGS), st.data())
 def test_a_changed_configuration(config: dict[str, Any], data: st.DataObject) -> None:
     changed = dict(config)
@@ -47,7 +48,7 @@ def test_a_changed_configuration(config: dict[str, Any], data: st.DataObject) ->
     outcome(changed)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(VALUES)
 def test_anything(value: Any) -> None:
     assert outcome(value) != []

@@ -36,6 +36,7 @@ def test_every_fact_has_its_block() -> None:
     assert len(FACTS) == 10
 
 
+@pytest.mark.campaign(keep=7)
 @pytest.mark.parametrize("name", FACTS)
 @pytest.mark.parametrize("kind", ["inference", "training"])
 def test_matrix_operations_are_those_that_jax_counts(name: str, kind: str) -> None:
@@ -52,6 +53,7 @@ def test_no_weight_is_lost(name: str) -> None:
     assert total == FACTS[name]["weights"]
 
 
+@pytest.mark.campaign(keep=7)
 @pytest.mark.parametrize("name", FACTS)
 @pytest.mark.parametrize("kind", ["inference", "training"])
 def test_the_distributed_block_runs(name: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,6 +192,7 @@ def test_variants_that_are_refused(name: str, message: str) -> None:
     assert line_of(caught.value.diagnostics[0]).startswith("%")
 
 
+@pytest.mark.campaign(keep=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_texts_are_imported_or_refused(seed: int) -> None:

@@ -11,6 +11,7 @@ from algebra.claim_trees import NAMES, RULES, Pair, Tree, admissible, value, val
 from algebra.random_claims import larger, pairs, places, positives, rewrites, trees
 from claims_report import run, summary
 from hypothesis import given, settings
+from tiers import examples
 
 from bpir.ir.relations.facts import Facts
 from bpir.ir.relations.verdict import proved, refuted
@@ -18,13 +19,13 @@ from bpir.ir.relations.verdict import proved, refuted
 pytestmark = pytest.mark.slow
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(pairs())
 def test_no_answer_is_wrong(pair: Pair) -> None:
     judge(pair)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(trees(), positives())
 def test_the_laws_are_true(tree: Tree, k: Tree) -> None:
     for point in admissible((), ())[::17]:
@@ -79,6 +80,7 @@ def test_a_wrong_form_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         judge(A_PAIR)
 
 
+@pytest.mark.campaign
 def test_the_report_counts() -> None:
     found = run(60)
     assert len(found) >= 60

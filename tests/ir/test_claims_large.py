@@ -13,6 +13,7 @@ from algebra.large_counterexamples import DEPTH, SMALL, Claim, claims, false_kin
 from claims_large_report import run, summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from bpir.ir.relations.facts import Facts
 from bpir.ir.relations.verdict import Answer, proved, refuted
@@ -20,13 +21,14 @@ from bpir.ir.relations.verdict import Answer, proved, refuted
 pytestmark = pytest.mark.slow
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(0, 2**32))
 def test_no_false_claim_is_proved(seed: int) -> None:
     for claim in islice(claims(Random(seed)), 3):
         judge(claim)
 
 
+@pytest.mark.campaign
 def test_the_claims_are_false_at_their_points_and_hold_at_small_ones() -> None:
     for claim in islice(claims(Random(1)), 60):
         assert claim.kind in false_kinds(claim.left, claim.right, claim.point)
@@ -62,6 +64,7 @@ def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch, verdict: obj
         judge(A_CLAIM)
 
 
+@pytest.mark.campaign
 def test_the_report_counts() -> None:
     found = run(25)
     lines = summary(found).splitlines()

@@ -162,6 +162,7 @@ def _id(case: object) -> str:
     return " ".join(case) if isinstance(case, tuple) else str(case)
 
 
+@pytest.mark.campaign(keep=22)
 @pytest.mark.parametrize(("claim", "under"), PROVED, ids=_id)
 def test_proved_and_true(claim: Claim, under: tuple[str, ...]) -> None:
     relations = [relation(text) for text in under]

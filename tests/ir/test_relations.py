@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from integer_trees import Tree, build
 from integer_trees import trees as _trees
 from relation_cases import BLOCK, B, D, F, H, S, a, at, b, c, d, divides, e, equal, greater, h, q, t, x, y, z
+from tiers import examples
 
 from bpir.ir.expressions.expression import ZERO, Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol, total
 from bpir.ir.relations.facts import Facts, Relation
@@ -71,7 +72,7 @@ bindings_ = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 6), max_size=
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(rule_lists, bindings_, _trees, _trees)
 def test_no_verdict_contradicts_enumeration(rules: list[Rule], bindings: dict[str, int], first: Tree, second: Tree) -> None:
     try:

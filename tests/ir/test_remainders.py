@@ -18,6 +18,7 @@ def shares(parts: int) -> Expr:
     return total(ceildiv(L - place, constant(parts)) for place in range(parts))
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("parts", [2, 3, 8, 16, 60])
 def test_shares_are_all_there_is(parts: int) -> None:
     """Hermite's identity; a share of one part more or less is another number."""

@@ -28,6 +28,7 @@ def greater(x: Expr | int, y: Expr | int) -> Relation:
     return Relation("greater", *(s if isinstance(s, Expr) else constant(s) for s in (x, y)))
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_no_answer_about_random_sets_is_wrong_and_few_are_missing() -> None:
     found = run(100, seed=7)

@@ -11,6 +11,7 @@ import pytest
 from lsp_client import Client
 from lsp_documents import BP_LSP, MODEL, URI, opened, shown, where
 from lsp_fuzz import fuzz
+from tiers import examples
 
 from bpir.ir.diagnostic import Source
 from bpir.ir.printer import print_module
@@ -180,6 +181,7 @@ def processor_time(client: Client) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.random
 def test_random_edits_do_not_end_the_server() -> None:
     """`python tests/lsp/lsp_fuzz.py 10000` makes more of them."""
-    fuzz(BP_LSP, MODEL, 400, seed=7)
+    fuzz(BP_LSP, MODEL, examples(400), seed=7)

@@ -36,6 +36,7 @@ def of_document(document: Document) -> list[tuple[str, str, int, int]]:
     return found
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_diagnostics_are_those_of_bp_opt(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     """Of every file: the same severities, messages and places; published with places in UTF-16 units."""

@@ -133,6 +133,7 @@ def expected(name: Name, names: Names, lines: Lines) -> tuple[list[tuple[int, in
     return [lines.position(operation.start)], sorted(lines.position(other.start) for other in references if not other.defines)
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 @pytest.mark.skipif(MLIR is None, reason="mlir-lsp-server-19 is not installed (Debian: mlir-19-tools)")
 def test_definitions_and_references_are_those_of_mlir() -> None:
@@ -158,6 +159,7 @@ def test_definitions_and_references_are_those_of_mlir() -> None:
     assert asked > 7000
 
 
+@pytest.mark.campaign
 def test_the_custom_form_has_the_names_of_the_generic_form() -> None:
     """The custom form has the names that the judge sees in the generic form, with the same definitions."""
     count = 0

@@ -54,6 +54,7 @@ def test_verdict_and_place(case: dict[str, Any]) -> None:
             assert 0 <= span.source.position(span.start)[0] - case["line"] <= 1
 
 
+@pytest.mark.campaign(keep=16)
 @pytest.mark.skipif(MLIR is None, reason="mlir-opt is not installed")
 @pytest.mark.parametrize("case", [c for c in CASES if c["verdict"] == "accepted"], ids=lambda case: case["file"])
 def test_llvm_reads_the_same_ir(case: dict[str, Any]) -> None:

@@ -25,10 +25,12 @@ def test_what_was_found(data: bytes) -> None:
         attempt(data, options)
 
 
+@pytest.mark.campaign
 def test_any_input_is_a_module_or_a_diagnostic() -> None:
     fuzz(120)
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize(
     "data",
     [

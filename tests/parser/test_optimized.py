@@ -101,6 +101,7 @@ def digest() -> str:
     return hashlib.sha256("\0".join(map(answer, corpus())).encode()).hexdigest()
 
 
+@pytest.mark.campaign
 def test_the_language_is_the_same_without_assertions() -> None:
     environment = {**os.environ, "PYTHONOPTIMIZE": "1", "PYTHONPATH": f"{Path(__file__).parent}:{ROOT / 'evidence'}"}
     script = "import sys, test_optimized; assert False; sys.stdout.write(test_optimized.digest())"

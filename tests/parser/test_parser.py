@@ -130,6 +130,7 @@ def test_dominance() -> None:
 OWN = [name for name in dialects.available() if name not in ("builtin", "func") and dialects.load(name)]
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("names", [(), *((name,) for name in OWN), tuple(OWN)])
 def test_grammars_have_no_conflicts(names: tuple[str, ...]) -> None:
     """Two dialects that conflict do so in the grammar of all of them, too; the file tests read most other combinations."""

@@ -32,6 +32,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_thousand_levels(name: str) -> None:
     module = parse_module(Source("deep", SHAPES[name](1000)), allow_unregistered=True)
@@ -44,6 +45,7 @@ def test_a_thousand_levels(name: str) -> None:
         assert print_module(again, generic, locations=True) == text
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_hundred_thousand_levels(name: str) -> None:
     with pytest.raises(DiagnosticError, match="nested too deeply") as caught:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import EXAMPLES, LEVELS, ROOT, derive, digest, example, example_text, read, run, shown
+from tiers import examples
 
 from bpir.ir.equality import equal
 from bpir.ir.operation import Operation
@@ -27,6 +28,7 @@ def test_there_are_examples() -> None:
     assert {"gpt2", "gpt3_175b", "opt_6_7b", "transformer_block"} <= set(EXAMPLES)
 
 
+@pytest.mark.campaign(keep=33)
 @every_module
 @both_forms
 def test_what_is_printed_is_read_back_as_the_same_module_and_printed_the_same(name: str, level: str, generic: bool) -> None:
@@ -37,12 +39,14 @@ def test_what_is_printed_is_read_back_as_the_same_module_and_printed_the_same(na
     assert print_module(again, generic) == text
 
 
+@pytest.mark.campaign(keep=11)
 @every_module
 def test_both_forms_say_the_same(name: str, level: str) -> None:
     module = derive(name, level)
     assert equal(read(print_module(module)), read(print_module(module, generic=True)))
 
 
+@pytest.mark.campaign(keep=16)
 @every_module
 def test_the_equality_that_these_tests_rely_on_sees_a_change(name: str, level: str) -> None:
     module = derive(name, level)
@@ -51,6 +55,7 @@ def test_the_equality_that_these_tests_rely_on_sees_a_change(name: str, level: s
     assert not equal(module, read(changed))
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt-19 is not installed")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_mlir_opt_reads_the_generic_form_and_prints_the_same_module(name: str) -> None:
@@ -114,6 +119,7 @@ def test_what_is_derived_points_at_the_text_that_it_came_from(which: str) -> Non
             assert operation.span.source.name == f"{name}.bpir"
 
 
+@pytest.mark.campaign
 def test_the_bytes_do_not_depend_on_the_hash_seed() -> None:
     program = f"import sys; sys.path.insert(0, {str(ROOT / 'evidence')!r}); import support; print(support.digest())"
     command = [sys.executable, "-c", program]
@@ -175,7 +181,7 @@ def blocks(draw: st.DrawFn) -> str:
     return HEAD + "".join(lines) + f"    model.return {', '.join(results)}\n  }}\n}}\n"
 
 
-@settings(max_examples=70, deadline=None, derandomize=True)
+@settings(max_examples=examples(70), deadline=None, derandomize=True)
 @given(blocks(), st.sampled_from(["prefill", "decode"]), st.sampled_from(["t", "1", "2"]))
 def test_a_random_block_passes_both_gates_and_is_read_back_at_every_level(text: str, phase: str, degree: str) -> None:
     model = read(text)

@@ -81,6 +81,7 @@ def test_the_grammar_reads_the_same(line: str) -> None:
         assert read(text) == by_the_grammar(text)
 
 
+@pytest.mark.campaign
 def test_the_grammar_reads_the_same_of_random_texts() -> None:
     source = random.Random(3)
     for _ in range(150):

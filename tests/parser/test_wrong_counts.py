@@ -48,6 +48,7 @@ def test_more_results_regions_and_successors_than_the_form_has(level: str) -> No
             assert f"'{operation.name}' {message}" in found, (operation.name, message, found)
 
 
+@pytest.mark.campaign(keep=24)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_number_of_operands_is_judged(name: str) -> None:
     """No count makes a rule fail that takes it for granted: model.transformer_block without an operand was an IndexError."""

@@ -31,6 +31,7 @@ def kinds() -> list[Attribute]:
     return [parse_attribute(text) for text in KINDS]
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("level", TEXTS)
 def test_a_property_of_a_wrong_kind_is_a_diagnostic_and_no_misprint(level: str, kinds: list[Attribute]) -> None:
     root = module(level)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import example, read, replaced, run
+from tiers import examples
 
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
@@ -59,25 +60,25 @@ def somewhere(*choices: str) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries({name: st.sampled_from(choices) for name in "BScHFhdte"})
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(sizes(related=False), phases)
 def test_all_numbers_before_the_passes(numbers: dict[str, int], phase: str) -> None:
     check("transformer_block", numbers, dict.fromkeys(numbers, "before"), phase)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(sizes(related=False), somewhere("before", "after"), phases)
 def test_some_numbers_before_and_the_rest_after(numbers: dict[str, int], places: dict[str, str], phase: str) -> None:
     check("transformer_block", numbers, places, phase)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(sizes(related=False), somewhere("before", "between", "after"), phases)
 def test_some_numbers_between_distribution_and_planning(numbers: dict[str, int], places: dict[str, str], phase: str) -> None:
     check("transformer_block", numbers, places, phase)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(sizes(related=True), somewhere("before", "between", "after"), phases)
 def test_the_macro_with_relations_between_its_sizes(numbers: dict[str, int], places: dict[str, str], phase: str) -> None:
     check("opt_6_7b", numbers, places, phase)

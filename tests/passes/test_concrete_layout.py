@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw import expr_of, number_of
 from support import read, run
+from tiers import examples
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.concrete.contract import aligned, offsets
@@ -53,7 +54,7 @@ def test_numeric_layouts_are_those_of_plain_integers(rows: list[tuple[int, int, 
     st.integers(1, 70),
     st.integers(1, 70),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_numbers_may_be_put_in_before_or_after(rows: list[tuple[int, int, int, int]], n: int, m: int) -> None:
     values = {"n": constant(n), "m": constant(m)}
     sizes = [symbol("n") ** i * symbol("m") ** j * factor for factor, i, j, _ in rows]

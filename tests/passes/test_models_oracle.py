@@ -76,6 +76,7 @@ def test_the_oracle_has_ten_models_and_both_phases_of_each() -> None:
     assert {(row["model"], row["kind"]) for row in STEPS} == {(model, phase) for model in SIZES for phase in ("prefill", "decode")}
 
 
+@pytest.mark.campaign(keep=28)
 @pytest.mark.parametrize("row", STEPS, ids=[f"{r['model']}-{r['kind']}-{r['batch']}x{r['context']}" for r in STEPS])
 def test_every_matrix_product_of_the_block_counts_what_pytorch_counts(row: dict[str, Any]) -> None:
     tasks = step(row).tasks

@@ -6,6 +6,7 @@ import pytest
 from random_blocks import TRAINING, random_block
 from random_blocks_report import STRATEGIES, verdict
 from support import read
+from tiers import examples
 
 from bpir.verifiers.structure import module as structure
 
@@ -33,9 +34,10 @@ def test_the_promised_kinds_occur() -> None:
     assert any(line.count("%") > 1 for text in texts for line in text.splitlines() if "model.return" in line)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("side", STRATEGIES)
 def test_gates_accept_what_passes_derive(side: str) -> None:
-    for seed in range(6):
+    for seed in range(examples(6)):
         text = random_block(seed, unused=0)
         assert [verdict(text, side, options) for options in STRATEGIES[side]] == [""] * 6
 

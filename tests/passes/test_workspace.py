@@ -13,6 +13,7 @@ from bpir.ir.operation import top_level
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("options", INFERENCE)
 def test_the_workspace_is_never_less_than_what_is_alive(options: str) -> None:
     found = []

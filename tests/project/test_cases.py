@@ -110,6 +110,7 @@ def _marks(case: dict[str, Any]) -> list[pytest.MarkDecorator]:
     return [pytest.mark.xfail(strict=True, reason=f"open: {owner}")] if owner else []
 
 
+@pytest.mark.campaign(keep=17)
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"], marks=_marks(case)) for case in CASES])
 def test_case(case: dict[str, Any], tmp_path: Path) -> None:
     if any("mlir-opt-19" in step for step in case["steps"]) and shutil.which("mlir-opt-19") is None:

@@ -149,11 +149,13 @@ def test_every_diagnostic_has_a_file_test(raised: Raised) -> None:
     assert missing == [], "\n".join(missing)
 
 
+@pytest.mark.campaign
 def test_the_list_of_exceptions_is_not_longer_than_it_must_be(raised: Raised) -> None:
     assert sorted(EXCEPTIONS.keys() - {site.key for site in sites()}) == []
     assert sorted({site.key for site in sites() if site.key in EXCEPTIONS and raised.at(site)}) == []
 
 
+@pytest.mark.campaign
 def test_the_exceptions_are_raised_by_the_tests_that_they_name() -> None:
     tests = sorted({str(test_file(name)) + "::" + test for name, _, test in (value.partition("::") for _, value in EXCEPTIONS.values())})
     with recorded() as found, contextlib.redirect_stdout(io.StringIO()):

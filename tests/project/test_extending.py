@@ -143,6 +143,7 @@ def session(name: str, options: str) -> Iterator[list[str]]:
     yield ["bp-run", "d.bpir", f"--source={source}", *plan, *numbers(MODELS[name], options)]
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("options", [*INFERENCE, *TRAINING])
 def test_operations_are_derived_planned_judged_reported_and_run(operations: Copy, options: str) -> None:
     commands = [command for name in MODELS for command in session(name, options)]
@@ -246,6 +247,7 @@ def test_the_equations_of_an_operation_are_proved(operations: Copy) -> None:
         "raw.py",
         "support.py",
         "support_training.py",
+        "tiers.py",
     ):
         file = next(path for folder in ("tests", "evidence") for path in (ROOT / folder).rglob(name))
         operations.write(name, file.read_text(encoding="utf-8").replace("Path(__file__).parent.parent", "Path()"))
@@ -260,6 +262,7 @@ def test_the_equations_of_an_operation_are_proved(operations: Copy) -> None:
     assert "14 passed" in done.stdout  # 4 equations and 3, each also with deliberate errors
 
 
+@pytest.mark.campaign
 def test_an_operation_without_semantics_is_refused_by_the_run_alone(tmp_path: Path) -> None:
     copy = copy_with(tmp_path, "dialects/model/rotary.py")
     copy.write("m.bpir", MODELS["rotary, shared heads"])
@@ -316,6 +319,7 @@ def test_a_dialect_has_attributes_of_its_own(tmp_path: Path) -> None:
 # --- a target
 
 
+@pytest.mark.campaign
 def test_a_third_target_has_its_rules(tmp_path: Path) -> None:
     copy = copy_with(tmp_path, "dialects/tape.py")
     machine = copy.read("examples/targets/queue_machine.bpir").replace("@queue_machine queue", "@tapes tape")
@@ -360,6 +364,7 @@ def test_a_third_target_has_its_rules(tmp_path: Path) -> None:
 # --- a pass
 
 
+@pytest.mark.campaign
 def test_a_helper_pass_is_one_file(tmp_path: Path) -> None:
     copy = copy_with(tmp_path, "passes/remove_dropout.py")
     source = "examples/gpt3_175b_training.bpir"

@@ -14,6 +14,7 @@ from bpir.ir.operation import top_level
 from bpir.run.model.graph import graph_of
 
 
+@pytest.mark.campaign(keep=11)
 @pytest.mark.parametrize(
     ("name", "passed"),
     [
@@ -30,6 +31,7 @@ def test_training_of_examples(name: str, passed: str) -> None:
     agrees(outcome(example(name), f"distribute-training{{{passed}}}", {**SMALL, "c": 8, "e": 4}))
 
 
+@pytest.mark.campaign(keep=8)
 @pytest.mark.parametrize("name", ["transformer_block", "mlp", "gpt3_175b", "opt_6_7b"])
 @pytest.mark.parametrize("passed", [f"phase={phase} tensor={t}" for phase in ("prefill", "decode") for t in (1, 2, 4)])
 def test_inference_of_examples(name: str, passed: str) -> None:
@@ -74,6 +76,7 @@ def test_one_linear_gives_the_queries_and_keys_of_two_attentions(tensor: str) ->
     assert len(names) == 6 == len(set(names))
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_blocks(seed: int) -> None:
     """Each under one strategy of each pass; `python evidence/run_report.py random 0 300` runs hundreds under all."""

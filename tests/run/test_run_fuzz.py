@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 NUMBERS = {"B": 2, "S": 6, "H": 8, "F": 32, "t": 2, "e": 5}
 
 
+@pytest.mark.campaign
 def test_corrupted_texts_end_in_an_answer() -> None:
     """One corruption of each kind whose structure is sound; those that change operands, collectives or types are refused."""
     model = example("mlp")

@@ -307,6 +307,7 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
 }
 
 
+@pytest.mark.campaign(keep=24)
 @pytest.mark.parametrize("error", EDITS)
 def test_an_error_is_refused(error: str) -> None:
     name, said, edits = EDITS[error]
@@ -318,6 +319,7 @@ def test_an_error_is_refused(error: str) -> None:
     assert all(d.span is not None for d in found)
 
 
+@pytest.mark.campaign(keep=18)
 @pytest.mark.parametrize("error", EDITS)
 def test_the_gate_refuses_an_error_by_a_rule_or_by_the_structure(error: str) -> None:
     name, _, edits = EDITS[error]

@@ -48,12 +48,14 @@ def model(block: str, header: str = HEADER) -> Operation:
     return read(f"module @m {{{header}{block}}}\n")
 
 
+@pytest.mark.campaign(keep=14)
 @pytest.mark.parametrize("passed", list(strategies()))
 @pytest.mark.parametrize("block", [ENDS, SLIDING, LOSS], ids=["ends", "sliding", "loss"])
 def test_training(block: str, passed: str) -> None:
     agrees(outcome(model(block), f"distribute-training{{{passed}}}", {**SMALL, "c": 8}, "plan-training"))
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize("causal", ["dense", "half", "exact"])
 @pytest.mark.parametrize("phase", ["prefill", "decode", "prefill head=all"])
 @pytest.mark.parametrize("block", [ENDS, SLIDING], ids=["ends", "sliding"])

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from support import ROOT
+from tiers import examples
 
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.printer import print_module
@@ -54,6 +55,7 @@ def formatted(text: str) -> str:
     return format_module(Source("file", text), allow_unregistered=True)
 
 
+@pytest.mark.campaign(keep=60)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_of_the_project(path: Path) -> None:
     for text in sections(path):
@@ -128,6 +130,7 @@ def commented(text: str, random: Random) -> str:
     return "".join(out)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
 def test_comments_at_every_place(part: int) -> None:
     """More of them: `python tests/tools/test_formatting.py 2000`."""
@@ -149,9 +152,10 @@ def check(seeds: range) -> None:
         assert formatted(once) == once, seed
 
 
+@pytest.mark.random
 def test_a_comment_in_any_gap() -> None:
     """Between any two tokens, also where no blank stands; most such places are of the language."""
-    assert check_gaps(range(60)) > 40
+    assert check_gaps(range(examples(60))) > examples(40)
 
 
 def check_gaps(seeds: range) -> int:

@@ -79,6 +79,7 @@ def unpacked(distributions: Path) -> Path:
     return distributions / "unpacked" / f"bpir-{__version__}"
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_the_source_distribution_is_the_repository(unpacked: Path) -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
@@ -107,6 +108,7 @@ def git(*arguments: str) -> list[str]:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_the_tests_of_the_source_distribution_run(unpacked: Path) -> None:
     """Some of each kind: what reads examples, data, file tests, documentation, and what changes a copy of the project."""
@@ -128,6 +130,7 @@ def test_the_tests_of_the_source_distribution_run(unpacked: Path) -> None:
     assert "100%" in done.stdout
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_the_wheel_has_every_module_and_nothing_else(distributions: Path) -> None:
     (path,) = distributions.glob("*.whl")
@@ -142,6 +145,7 @@ def test_the_wheel_has_every_module_and_nothing_else(distributions: Path) -> Non
     assert f"bpir-{__version__}.dist-info/licenses/LICENSE" in found
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_the_wheel_works_on_its_own(distributions: Path, tmp_path: Path) -> None:
     """Installed into a folder, from which everything of ours is taken."""

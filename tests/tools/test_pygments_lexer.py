@@ -24,6 +24,7 @@ def check(text: str) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted(text)) == text
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_tokens_of_every_example_at_every_level_are_its_text(name: str) -> None:
     check(example_text(name))
@@ -32,6 +33,7 @@ def test_the_tokens_of_every_example_at_every_level_are_its_text(name: str) -> N
             check(print_module(derive(name, level), generic))
 
 
+@pytest.mark.campaign(keep=1)
 @pytest.mark.parametrize("path", TRAINING, ids=lambda path: path.stem)
 def test_the_tokens_of_training_are_its_text(path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for passes in ((), ("distribute-training",), ("distribute-training", "plan-training")):
@@ -39,6 +41,7 @@ def test_the_tokens_of_training_are_its_text(path: Path, capsysbinary: pytest.Ca
         check(capsysbinary.readouterr().out.decode("latin-1"))
 
 
+@pytest.mark.campaign(keep=60)
 @pytest.mark.parametrize("path", sorted((ROOT / "lit_tests").glob("*/*.bpir")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_tokens_of_every_file_test_are_its_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

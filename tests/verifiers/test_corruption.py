@@ -33,6 +33,7 @@ def chosen() -> list[Case]:
     return [cases()[index] for index in CHOSEN]
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("case", chosen(), ids=lambda c: f"{c.name} {len(c.options)}")
 def test_every_corruption_is_refused_or_proved_equivalent(case: Case) -> None:
     found = judged(case)
@@ -42,6 +43,7 @@ def test_every_corruption_is_refused_or_proved_equivalent(case: Case) -> None:
     assert {o.verdict.outcome for o in found} == {REFUSED, EQUIVALENT}
 
 
+@pytest.mark.campaign
 def test_the_boundaries_are_all_there_and_their_rules_fire_alone() -> None:
     outcomes = [o for case in chosen() for o in judged(case)]
     levels = {o.level for o in outcomes}
@@ -50,6 +52,7 @@ def test_the_boundaries_are_all_there_and_their_rules_fire_alone() -> None:
     assert len(alone(outcomes)) > 25
 
 
+@pytest.mark.campaign
 def test_a_valid_module_is_its_own_equivalent_and_another_is_not() -> None:
     for first in (False, True):
         found = [c.modules()[1] for c in cases()[:46] if (len(c.options) == 1) is first]
@@ -73,6 +76,7 @@ def test_the_judge_sees_what_a_verifier_would_let_through() -> None:
 OF_PARALLEL = [case for case in cases() if case.example == PARALLEL]
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("case", OF_PARALLEL, ids=lambda c: f"{c.name} {len(c.options)}")
 def test_where_things_are_in_a_parallel_block(case: Case) -> None:
     source, valid = case.modules()
@@ -103,6 +107,7 @@ def test_a_smaller_workspace_is_judged_by_what_is_in_use() -> None:
 OF_NETWORK = [case for case in cases() if case.example == NETWORK]
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("case", OF_NETWORK, ids=lambda c: f"{c.name} {len(c.options)} {c.side}")
 def test_what_a_network_runs_and_how_often(case: Case) -> None:
     """A changed, dropped or added number of repetitions is refused at every boundary, whatever else agrees with it."""

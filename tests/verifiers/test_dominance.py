@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from bpir.dialects import func  # noqa: F401  (declares func.func)
 from bpir.ir.attributes import StringAttr
@@ -74,7 +75,7 @@ def shapes(draw: st.DrawFn) -> Shape:
     return [(draw(st.integers(1, 3)), draw(to)) for _ in range(count)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(shapes())
 def test_every_use_of_every_value(shape: Shape) -> None:
     blocks = [Block([value()], [op() for _ in range(count)]) for count, _ in shape]

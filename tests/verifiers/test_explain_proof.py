@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ROOT, derive, example, read, replaced, run
+from tiers import examples
 
 from bpir.ir.expressions.expression import ONE, ceildiv, constant, maximum, minimum, symbol
 from bpir.ir.operation import Operation
@@ -90,7 +91,7 @@ def without(facts: Facts, kept: tuple[Fact, ...]) -> Facts:
     return Facts((r for r in facts.relations if r in kept), {n: v for n, v in facts.bindings.items() if (n, v) in kept})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(facts_, statements)
 def test_what_a_proof_lists_proves_and_each_of_it_is_needed(facts: Facts, statement: Statement) -> None:
     if facts.contradiction is not None:
@@ -105,7 +106,7 @@ def test_what_a_proof_lists_proves_and_each_of_it_is_needed(facts: Facts, statem
         assert not statement.decide(without(facts, rest)).proved, (proof, fact)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(facts_, statements)
 def test_a_witness_refutes_and_none_is_smaller(facts: Facts, statement: Statement) -> None:
     if facts.contradiction is not None or not statement.decide(facts).refuted:
@@ -185,6 +186,7 @@ def test_without_a_relation_the_claims_that_need_it_are_not_proved(relation: str
     assert re.search(rf"{re.escape(relation)} .* needed by {needed} claim", whole) or needed == 0
 
 
+@pytest.mark.campaign
 def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Claims are made in the order of the modules, whatever the seed of hashes."""
     source, target = tmp_path / "source.bpir", tmp_path / "target.bpir"

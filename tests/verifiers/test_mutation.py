@@ -73,6 +73,7 @@ def test_every_verifier_and_all_that_decides_is_in_a_group() -> None:
         assert all(any((ROOT / "tests").rglob(f"test_{name}.py")) for name in tests)
 
 
+@pytest.mark.campaign(keep=1)
 @pytest.mark.parametrize(
     ("new", "verdict"), [("self.answer is not Answer.REFUTED", "FAILED"), ("Answer.REFUTED is self.answer", "survived")]
 )

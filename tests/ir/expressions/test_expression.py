@@ -13,13 +13,14 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rational_trees import NAMES, SYMPY, Tree, build, built, in_sympy, polynomials, trees, value
+from tiers import examples
 
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ExpressionError, constant, literal, quotient, symbol, term, total
 
 GRID = [dict(zip(NAMES, p, strict=True)) for p in product((1, 2, 5), repeat=len(NAMES))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(trees)
 def test_evaluation_agrees_with_fractions(tree: Tree) -> None:
     expr = built(tree)
@@ -32,7 +33,7 @@ def test_evaluation_agrees_with_fractions(tree: Tree) -> None:
         assert expr.evaluate(point) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(trees, trees)
 def test_same_object_exactly_where_sympy_sees_equality(first: Tree, second: Tree) -> None:
     a, b = built(first), built(second)
@@ -41,7 +42,7 @@ def test_same_object_exactly_where_sympy_sees_equality(first: Tree, second: Tree
         assert (a is b) == (difference == 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(polynomials)
 def test_expanded_form_is_the_same_object(tree: Tree) -> None:
     expanded = sympy.Poly(in_sympy(tree), *SYMPY.values(), domain="QQ")
@@ -54,7 +55,7 @@ def test_expanded_form_is_the_same_object(tree: Tree) -> None:
     assert total(parts) is build(tree)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(trees, trees, trees)
 def test_field_axioms(first: Tree, second: Tree, third: Tree) -> None:
     a, b, c = built(first), built(second), built(third)
@@ -78,7 +79,7 @@ def test_field_axioms(first: Tree, second: Tree, third: Tree) -> None:
     assert a**0 is ONE
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(trees, st.lists(trees, min_size=2, max_size=2))
 def test_substitution_commutes_with_evaluation(tree: Tree, replacements: list[Tree]) -> None:
     expr, first, second = built(tree), built(replacements[0]), built(replacements[1])

@@ -141,6 +141,7 @@ print(facts.greater(H, t), facts.reduce(h**2*d*x/t + maximum(h*d, x)), facts.equ
 """
 
 
+@pytest.mark.campaign
 def test_text_and_decisions_do_not_depend_on_the_hash_seed() -> None:
     outputs = {
         subprocess.run(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from integer_trees import GRID, NAMES, Tree, build, trees, value
+from tiers import examples
 
 from bpir.ir.expressions.expression import (
     ONE,
@@ -26,7 +27,7 @@ from bpir.ir.expressions.expression import (
 a, b, t, x, y, z, e, h, n = (symbol(name) for name in ("a", "b", "t", "x", "y", "z", "e", "h", "n"))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(trees)
 def test_evaluation_agrees_with_integers(tree: Tree) -> None:
     try:
@@ -47,7 +48,7 @@ def test_evaluation_agrees_with_integers(tree: Tree) -> None:
         assert found == expected, (expr.text, point)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(trees, st.sampled_from(NAMES), st.integers(1, 5))
 def test_substitution_commutes_with_evaluation(tree: Tree, name: str, number: int) -> None:
     try:
@@ -70,7 +71,7 @@ def test_substitution_commutes_with_evaluation(tree: Tree, name: str, number: in
             assert renamed.evaluate({**point, "fresh": number - 1}) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(trees, trees, trees)
 def test_lattice_axioms(first: Tree, second: Tree, third: Tree) -> None:
     try:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from integer_trees import build, trees
 from rational_trees import Tree, built
 from rational_trees import trees as rational_trees
+from tiers import examples
 
 from bpir.ir.expressions.expression import ExpressionError, constant, symbol
 from bpir.parser import parse_expression
@@ -14,7 +15,7 @@ from bpir.parser import parse_expression
 pytestmark = pytest.mark.slow
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(rational_trees)
 def test_rational_functions(tree: Tree) -> None:
     expr = built(tree)
@@ -22,7 +23,7 @@ def test_rational_functions(tree: Tree) -> None:
         assert parse_expression(expr.text) is expr
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(trees)
 def test_nodes(tree: Tree) -> None:
     try:

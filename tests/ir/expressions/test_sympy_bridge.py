@@ -9,6 +9,7 @@ import sympy
 from hypothesis import given, settings
 from integer_trees import GRID, Tree, build, trees
 from rational_trees import trees as rational_trees
+from tiers import examples
 
 from bpir.ir.expressions.expression import ExpressionError, ceildiv, floordiv, maximum, minimum, symbol
 from bpir.ir.expressions.sympy_bridge import NODES, from_sympy, to_sympy
@@ -34,7 +35,7 @@ def test_symbols_keep_their_names_whatever_sympy_calls_them() -> None:
         assert from_sympy(sympy.Symbol(name)) is symbol(name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(trees)
 def test_values_agree_and_the_way_back(tree: Tree) -> None:
     try:
@@ -66,7 +67,7 @@ def test_sympy_does_not_look_into_nodes() -> None:
     assert nested.evaluate({"b": 64, "t": 8}) == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(rational_trees)
 def test_rational_functions_come_back_as_the_same_object(tree: Tree) -> None:
     from rational_trees import built

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from raw import kind_of, name_of, text_of, work_of
 from support import gate, read, replaced, report, run, statement
 from support_training import BACKWARD, derive, number, options, refusal, same
+from tiers import examples
 
 from bpir.dialects.bp import TensorType
 from bpir.ir.operation import Operation, top_level
@@ -117,7 +118,7 @@ SIZES = st.fixed_dictionaries(
     | {name: st.integers(1, 6).map(lambda n: 4 * n) for name in "SHFh"}
 )
 
-few = settings(max_examples=20, deadline=None, derandomize=True)
+few = settings(max_examples=examples(20), deadline=None, derandomize=True)
 
 
 def task_block(dist: Operation) -> Operation:

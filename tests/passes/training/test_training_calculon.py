@@ -149,6 +149,7 @@ def test_the_cases_cover_every_value_of_every_option() -> None:
     assert sum(case["id"].startswith("seqsel") for case in CASES) == 4
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_every_layer_and_the_block_are_calculon_s(case: dict[str, Any]) -> None:
     found = derive(case["parameters"])

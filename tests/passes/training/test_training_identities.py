@@ -82,6 +82,7 @@ def test_the_seed_states_the_same_where_hidden_is_heads_times_head_size(degree: 
         assert not block(tensor=degree).proves(found, seed)
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("degree", ["t", "8"])
 @every_communication
 @every_recompute
@@ -211,6 +212,7 @@ def test_what_is_taken_for_granted_is_recorded_once_and_only_where_nothing_decla
     assert assumed(block(tensor=1, data="D", optimizer_sharding=True, convention="calculon")) == {"D > 1"}
 
 
+@pytest.mark.campaign(keep=4)
 @every_communication
 @every_recompute
 @pytest.mark.parametrize("bias", ["", "bias "])

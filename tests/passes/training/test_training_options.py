@@ -71,6 +71,7 @@ def test_every_field_of_a_strategy_is_covered() -> None:
         assert {chosen[field.name] for chosen in FIELDS[field.name]} >= set(field.choices)
 
 
+@pytest.mark.campaign(keep=9)
 @pytest.mark.parametrize(("field", "chosen"), CHOICES, ids=[f"{field}={chosen[field]}" for field, chosen in CHOICES])
 def test_a_choice_gives_the_same_bytes_from_the_file_and_from_the_command_line(field: str, chosen: dict[str, str]) -> None:
     from_file = derived(in_file(chosen), "distribute-training", "plan-training")
@@ -79,6 +80,7 @@ def test_a_choice_gives_the_same_bytes_from_the_file_and_from_the_command_line(f
     assert f"{field} = {chosen[field]}" in from_file
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("field", FIELDS)
 def test_an_option_overrides_the_file_and_changes_the_result(field: str) -> None:
     first, second = FIELDS[field][0], FIELDS[field][-1]
@@ -258,6 +260,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_both_forms_are_read_back_as_the_same_module_and_printed_the_same(name: str, level: str) -> None:
@@ -284,6 +287,7 @@ for options in sys.argv[1:]:
 """
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("seed", ["1", "2024"])
 def test_the_bytes_do_not_depend_on_the_hash_seed(seed: str) -> None:
     chosen = [options(strategy) for strategy in STRATEGIES.values()]

@@ -81,6 +81,7 @@ def test_the_cases_cover_every_choice_of_a_strategy() -> None:
     assert sum(bool(case["identity"]) for case in CASES) == 18
 
 
+@pytest.mark.campaign(keep=10)
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_all_work_all_facts_and_all_memory_are_equal(case: dict[str, Any]) -> None:
     found = derive(case)

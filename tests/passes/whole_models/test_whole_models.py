@@ -50,6 +50,7 @@ def test_the_oracle_has_all_models() -> None:
     assert sum(len(row.get(phase, ())) for row in ROWS.values() for phase in ("prefill", "decode")) == 291
 
 
+@pytest.mark.campaign(keep=15)
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
 @pytest.mark.parametrize("name", ROWS)
 def test_every_step_counts_what_pytorch_counts(name: str, phase: str) -> None:

@@ -35,6 +35,7 @@ def plan(name: str) -> Operation:
     return run(model(name), "distribute-inference{phase=decode tensor=1 batch=2 context=300}", "plan-inference")
 
 
+@pytest.mark.campaign(keep=18)
 @pytest.mark.parametrize("target", ["queue", "slot"])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_is_bound(name: str, target: str) -> None:
@@ -54,6 +55,7 @@ def _parameters(name: str) -> int:
     return whole.total.integer
 
 
+@pytest.mark.campaign(keep=9)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_trains(name: str) -> None:
     """Three times the forward's matrix products, as every matrix has two gradients; the scores have two operands each."""
@@ -64,6 +66,7 @@ def test_it_trains(name: str) -> None:
     assert sum(phases.values()) == 3 * phases["forward"] > 0
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("name", sorted(ONE_OF_A_FAMILY.values()))
 def test_it_runs_on_ranks(name: str, training: bool) -> None:

@@ -23,11 +23,13 @@ def compare(case: dict[str, Any]) -> None:
     assert list(seconds(case)) == [*KEYS[:-1], "total"]
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: case["id"])
 def test_seconds_are_calculon_s(case: dict[str, Any]) -> None:
     compare(case)
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_all_seconds_are_calculon_s() -> None:
     assert len(CASES) == 47 + 8
@@ -40,6 +42,7 @@ def mean_error(found: dict[str, float], expected: dict[str, float]) -> float:
     return sum(abs(found[name] / expected[name] - 1) for name in expected) / len(expected) * 100
 
 
+@pytest.mark.campaign
 def test_the_error_against_measurements_is_that_of_the_rules_and_curves() -> None:
     """Calculon says 3.65 % of itself (Isaev et al. 2023); without its curves it is four times as much."""
     paper = {case["id"]: case["paper_seconds"] for case in MEASURED}

@@ -61,6 +61,7 @@ def test_the_memory_of_inference_is_the_sum_of_its_parts(tmp_path: Path) -> None
         assert row["memory.total"] == row["memory.weights"] + row["memory.kv_cache"] + row["memory.workspace"]
 
 
+@pytest.mark.campaign
 def test_rows_are_what_single_derivations_say(tmp_path: Path) -> None:
     asked = request("t=1,2,4,8,16", "B=1..5", "recompute=none,attention,full", "D=1,2,3", "optimizer_sharding=true,false")
     found = rows(done(asked, tmp_path))
@@ -152,6 +153,7 @@ def test_a_fraction_is_text(tmp_path: Path) -> None:
     assert rows(result)[0]["totals.ops"] == str(said["totals.ops"])
 
 
+@pytest.mark.campaign
 def test_the_front_is_that_of_brute_force(tmp_path: Path) -> None:
     result = done(request("t=1,2,4,8", "B=1..6", "recompute=none,attention,full", "D=1,2,4", "optimizer_sharding=true"), tmp_path)
     names = ("memory.peak", "totals.ops", "devices")
@@ -257,6 +259,7 @@ def test_the_tool_writes_csv_and_parquet_with_the_same_rows(tmp_path: Path, caps
     assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", "rows.parquet"}  # no part is left
 
 
+@pytest.mark.campaign
 def test_the_best_are_derived_again_and_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from bpir.tools import bp_verify
 
@@ -298,6 +301,7 @@ def test_pictures_have_a_mark_for_every_row_of_the_front(tmp_path: Path) -> None
     assert "72 strategies by memory.peak and totals.ops" in [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+@pytest.mark.campaign
 def test_the_fullest_device_is_chosen_at_every_point(tmp_path: Path) -> None:
     """Llama 3 on two stages: the head and its norm make the last device the fullest with one microbatch, the activations in flight
     the first one with several. Each row is what a derivation with its numbers says."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from bpir.ir.expressions.expression import Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
 from bpir.sweep.evaluation import Evaluator, fractions_at
@@ -114,7 +115,7 @@ def composed(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     return st.builds(combined, st.sampled_from(["+", "-", "*", "/", "max", "min", "ceil"]), inner, inner)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.recursive(leaves(), composed, max_leaves=8))
 def test_any_expression(expr: Expr) -> None:
     axes = {"t": [1, 2, 8], "B": [3, 2**40], "D": [1, 5]}

@@ -47,6 +47,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes, Resul
     return written(Local(), tmp_path_factory.mktemp("alone"))
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_a_cluster_of_two_gives_the_same_bytes(alone: tuple[bytes, bytes, Result], cluster: Any, tmp_path: Path) -> None:
     """4 degrees * 6 replicas * 40 batches * 2 = 1,920 points, in 36 parts of at most 64."""
@@ -56,6 +57,7 @@ def test_a_cluster_of_two_gives_the_same_bytes(alone: tuple[bytes, bytes, Result
     assert (parquet, csv) == alone[:2]
 
 
+@pytest.mark.campaign
 @pytest.mark.slow
 def test_a_worker_that_is_killed_half_way_changes_nothing(alone: tuple[bytes, bytes, Result], cluster: Any, tmp_path: Path) -> None:
     killed: list[int] = []
@@ -70,6 +72,7 @@ def test_a_worker_that_is_killed_half_way_changes_nothing(alone: tuple[bytes, by
     assert (parquet, csv) == alone[:2]
 
 
+@pytest.mark.campaign
 def test_parts_make_no_difference(alone: tuple[bytes, bytes, Result], tmp_path: Path) -> None:
     import attrs
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from bpir.sweep.parquet import Column, encoded_places, join, write_group
 from bpir.sweep.store import Stored, connection, table
@@ -32,7 +33,7 @@ def test_compact_thrift_by_hand() -> None:
     assert structure({4: []}) == bytes([0x49, 0x0C, 0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_rows_are_read_again(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     integers, texts = st.integers(-(2**63), 2**63 - 1), st.text(st.characters(codec="utf-8"), max_size=5)

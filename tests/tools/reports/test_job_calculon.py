@@ -64,6 +64,7 @@ def test_the_cases_have_each_kind_of_pipeline() -> None:
     assert any(p["blocks"] % p["pipeline_parallel"] for p in chosen)  # uneven stages
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_the_memory_and_the_messages_are_calculon_s(case: dict[str, Any]) -> None:
     job = derive(case["parameters"])

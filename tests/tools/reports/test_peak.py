@@ -72,6 +72,7 @@ def test_the_peak_with_symbols_is_a_max_of_what_may_be_the_largest() -> None:
         assert found.substitute(bound).integer == kept + largest
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("tokens", [8, 80])
 def test_the_peak_is_that_of_the_printed_plan(strategy: str, tokens: int) -> None:

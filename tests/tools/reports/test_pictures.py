@@ -219,6 +219,7 @@ def test_a_page_needs_nothing_from_elsewhere(tmp_path: Path, module: Operation) 
     assert "@import" not in text and text.count("url(") == text.count("url(#")
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_has_a_page(tmp_path: Path, name: str) -> None:
     assert _Page(page(tmp_path, derive(name, "plan"))).tasks == len(PortablePlanIR(derive(name, "plan")).tasks)
@@ -277,6 +278,7 @@ document.body.textContent='measured '+document.title+JSON.stringify(wrong);
 """
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.parametrize("width", [480, 1400])
 @pytest.mark.parametrize("name", ["training", "network in training", "kinds on queues"])

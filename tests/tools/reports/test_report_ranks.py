@@ -84,6 +84,7 @@ CASES = [(name, options) for name in MODELS for options in TRAINING] + [
 ]
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize("name, options", CASES)
 def test_all_ranks_less_the_model_are_replicated_and_reduced(name: str, options: str) -> None:
     """By symbols: what the report calls the model's is what the same derivation gives one rank."""
@@ -109,6 +110,7 @@ def test_all_ranks_less_the_model_are_replicated_and_reduced(name: str, options:
         same(plan.parts()[part], work, module)
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("options", [TRAINING[0], TRAINING[3], TRAINING[5]])
 @pytest.mark.parametrize("name", ["transformer_block", "multi-query"])
 def test_eight_ranks_in_numbers(name: str, options: str) -> None:
@@ -154,6 +156,7 @@ def test_one_head_of_k_is_made_by_every_rank() -> None:
     assert found.replicated.matmul is (t - 1) * linear
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("options", TRAINING)
 def test_gpt_3_on_eight_ranks(options: str) -> None:
     """96 heads, 2,048 tokens: its degree is a number, so the step on one rank is given."""

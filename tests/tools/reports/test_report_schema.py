@@ -57,6 +57,7 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
+@pytest.mark.campaign(keep=6)
 @pytest.mark.parametrize("by", ["task", "layer", "phase", "section", "block", "total"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_inference_at_every_level(name: str, by: str) -> None:
@@ -67,6 +68,7 @@ def test_inference_at_every_level(name: str, by: str) -> None:
     assert errors(report(run(dist, "plan-inference"), by)) == []
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("by", ["task", "layer", "phase", "total"])
 @pytest.mark.parametrize("name", TRAINING)
 def test_training_at_every_level(name: str, by: str) -> None:

@@ -216,6 +216,7 @@ def test_r6_changed_work(task: str, change: tuple[str, str]) -> None:
     refused(edited(derived(), task, change), RULE + "R6", at=task)
 
 
+@pytest.mark.campaign
 def test_r6_no_component_of_the_work_of_any_task_can_change() -> None:
     target = read(derived())
     count = sum(work_of(operation) is not None for operation in target.walk())

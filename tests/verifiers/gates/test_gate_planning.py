@@ -140,6 +140,7 @@ def test_r3_a_comparison_that_cannot_be_decided_is_refused() -> None:
     assert all("unknown is not success" in d.message for d in verdict(text))
 
 
+@pytest.mark.campaign
 def test_r3_no_component_of_the_work_of_any_task_can_change() -> None:
     source, plan = distributed(), read(planned())
     count = sum(operation.name == "plan.task" for operation in plan.body)
