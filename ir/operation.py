@@ -116,6 +116,11 @@ class Operation:
         return self.name.partition(".")[2]
 
     @property
+    def blocks(self) -> list[Block]:
+        """The blocks of all its regions."""
+        return [block for region in self.regions for block in region.blocks]
+
+    @property
     def body(self) -> list[Operation]:
         """The operations of the first block of the first region; none if there is no such block."""
         return self.regions[0].blocks[0].operations if self.regions and self.regions[0].blocks else []

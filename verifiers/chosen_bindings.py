@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from bpir.dialects.bind import Binding, Strategy, Workload, as_expr
-from bpir.dialects.dist.tasks import Block
+from bpir.dialects.dist.tasks import Block, Mesh
 from bpir.dialects.levels import DistributedTaskIR, ModuleIR
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import note
@@ -38,15 +38,17 @@ def verify_choice(
     chosen: tuple[tuple[type[Binding], str], ...] = ((Workload, block.workload), (Strategy, block.strategy))
     for what, reference in chosen:
         written = [binding.symbol for binding in candidates(source, what, kind)]
-        for binding in target.each(what):
-            if binding.symbol != reference:
-                continue
-            if _kind(binding) not in ("", kind):
-                where = note("it is here", binding.span)
-                findings.refuse(rule, block, f"the workload @{reference} is of the kind {_kind(binding)}, expected {kind}", where)
-            elif not written or reference in written:
+        for binding in _named(target, what, reference):
+            message = f"the workload @{reference} is of the kind {_kind(binding)}, expected {kind}"
+            fits = findings.require(rule, _kind(binding) in ("", kind), block, message, note("it is here", binding.span))
+            if fits and (not written or reference in written):
                 overridable[binding_key(binding)] = options[what]
     return overridable
+
+
+def _named(target: ModuleIR, what: type[_B], name: str) -> list[_B]:
+    """The bindings of a kind that have a name."""
+    return [binding for binding in target.each(what) if binding.symbol == name]
 
 
 def candidates(ir: ModuleIR, what: type[_B], kind: str) -> list[_B]:
@@ -70,19 +72,22 @@ def verify_mesh(
     if mesh is None:
         findings.refuse(rule, block, "the block names no dist.mesh of the module")
         return None
-    sizes = {name: as_expr((strategy or {}).get(name)) for name in _MESH}
-    if sizes[TENSOR] is None:
-        findings.refuse(rule, mesh, f"the mesh is not that of the strategy: the strategy does not say '{TENSOR}'")
+    sizes = {name: size for name in _MESH if (size := as_expr((strategy or {}).get(name))) is not None}
+    message = f"the mesh is not that of the strategy: the strategy does not say '{TENSOR}'"
+    if not findings.require(rule, TENSOR in sizes, mesh, message):
         return None
-    found = mesh.axes
-    wanted = {name: size for name, size in sizes.items() if size is not None and size is not ONE}
-    message = "the mesh is not that of the strategy"
-    help = note("expected <[" + ", ".join(f'"{name}"={size.text}' for name, size in wanted.items()) + "]>")
-    if list(found) != [name for name in _MESH if name in found]:
-        findings.refuse(rule, mesh, message, help)
-        return None
+    return mesh.axes if _same_axes(findings, rule, mesh, sizes) else None
+
+
+def _same_axes(findings: Findings, rule: str, mesh: Mesh, sizes: Mapping[str, Expr]) -> bool:
+    """Whether a mesh has the axes of these sizes, in their order, and no others."""
+    found, message = mesh.axes, "the mesh is not that of the strategy"
+    wanted = ", ".join(f'"{name}"={size.text}' for name, size in sizes.items() if size is not ONE)
+    help = note(f"expected <[{wanted}]>")
+    if not findings.require(rule, list(found) == [name for name in _MESH if name in found], mesh, message, help):
+        return False
     for name in _MESH:
-        same = Statement(found.get(name, ONE), "=", sizes[name] or ONE)
+        same = Statement(found.get(name, ONE), "=", sizes.get(name, ONE))
         if not findings.claim(rule, mesh, message, f"the size of the mesh axis '{name}'", same, same.decide(findings.facts), help):
-            return None
-    return found
+            return False
+    return True

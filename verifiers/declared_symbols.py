@@ -42,25 +42,28 @@ def _declares(module: Operation, name: str) -> Symbols | None:
 
 def _numbers(findings: Findings, rule: str, source: Operation, target: Operation) -> None:
     """The numbers that symbols are bound to are those of the source."""
-    ours, theirs = (
-        {name: (number, bound) for bound in Bind.each(top_level(module)) for name, number in bound.bindings.items()}
-        for module in (target, source)
-    )
+    ours, theirs = _bound(target), _bound(source)
     for name, (number, place) in theirs.items():
-        if name not in ours:
-            findings.refuse(rule, place, f"that {name} = {number}, as the source says, is missing in the target")
+        message = f"that {name} = {number}, as the source says, is missing in the target"
+        findings.require(rule, name in ours, place, message)
     for name, (number, place) in ours.items():
-        if name not in theirs:
+        before, there = theirs.get(name, (None, place))
+        if before is None:
             findings.refuse(rule, place, f"that {name} = {number} is not in the source")
-        elif theirs[name][0] != number:
-            where = note("it is here in the source", theirs[name][1].span)
-            findings.refuse(rule, place, f"that {name} = {number} differs from the source, where it is {theirs[name][0]}", where)
+        elif before != number:
+            where = note("it is here in the source", there.span)
+            findings.refuse(rule, place, f"that {name} = {number} differs from the source, where it is {before}", where)
+
+
+def _bound(module: Operation) -> dict[str, tuple[int, Bind]]:
+    """The numbers that symbols are bound to, each with the operation that says so."""
+    return {name: (number, bound) for bound in Bind.each(top_level(module)) for name, number in bound.bindings.items()}
 
 
 def _relations(findings: Findings, rule: str, source: Operation, target: Operation, assumable: Collection[Relation]) -> None:
     """Declarations prove each other; what is assumed besides them, the other module or the derivation says."""
     numbers = dict(symbol_table(source).bindings)
-    declared, assumed = ({what: _said(module, what) for what in (Symbols, Assume)} for module in (source, target))
+    declared, assumed = ({what: _stated(module, what) for what in (Symbols, Assume)} for module in (source, target))
     for relation, place, verdict in _unproved(assumed[Symbols], declared[Symbols], numbers):
         message = f"the relation '{relation.text}' does not follow from those of the source"
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
@@ -77,7 +80,8 @@ def _relations(findings: Findings, rule: str, source: Operation, target: Operati
         findings.refuse(rule, place, message, *_why(verdict), undecided=not verdict.refuted)
 
 
-def _said(module: Operation, kind: type[Symbols | Assume]) -> Declared:
+def _stated(module: Operation, kind: type[Symbols | Assume]) -> Declared:
+    """The relations that a module declares, or assumes."""
     found: Declared = {}
     for operation in kind.each(top_level(module)):
         for relation in operation.relations:
@@ -90,13 +94,11 @@ def _unproved(
 ) -> Iterator[tuple[Relation, Symbols | Assume, Verdict]]:
     """The relations that are neither among the given ones nor follow from them."""
     stated = set(given)
-    facts: Facts | None = None
-    for relation, place in claimed.items():
-        if relation not in stated:
-            facts = facts or Facts(given, numbers)
-            verdict = Statement(relation.left, _SIGNS[relation.kind], relation.right).decide(facts)
-            if not verdict.proved:
-                yield relation, place, verdict
+    left = {relation: place for relation, place in claimed.items() if relation not in stated}
+    if left:
+        facts = Facts(given, numbers)
+        verdicts = {relation: Statement(relation.left, _SIGNS[relation.kind], relation.right).decide(facts) for relation in left}
+        yield from ((relation, left[relation], verdict) for relation, verdict in verdicts.items() if not verdict.proved)
 
 
 def _why(verdict: Verdict) -> list[Diagnostic]:

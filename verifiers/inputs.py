@@ -30,22 +30,29 @@ def verify_kept(
     verify_declared(findings, rule, source, target, assumable)
     written, kept = _bindings(source), _bindings(target)
     for name, binding in written.items():
-        if name not in kept:
-            findings.refuse(rule, binding, f"'{name}' of the source is missing in the target")
-    options = overridable or {}
+        findings.require(rule, name in kept, binding, f"'{name}' of the source is missing in the target")
     for name, binding in kept.items():
-        before = written.get(name)
-        if before is None and name not in options:
-            findings.refuse(rule, binding, f"'{name}' is not in the source")
-            continue
-        if before is not None and _differs(before, binding, name in options):
-            findings.refuse(rule, binding, f"'{name}' differs from the source", note("it is here in the source", before.span))
-            continue
-        for field, _ in _changed(before, binding):
-            if field not in options[name]:
-                known = note(f"the options are {', '.join(options[name])}")
-                findings.refuse(rule, binding, f"'{field}' of '{name}' is not that of the source, and no option of the pass", known)
-        findings.overridden.extend(_overridden(before, binding))
+        _verify_binding(findings, rule, written.get(name), binding, (overridable or {}).get(name))
+
+
+def _verify_binding(findings: Findings, rule: str, before: Binding | None, now: Binding, options: Collection[str] | None) -> None:
+    """Refuse a binding that is new or differs from the source, but for fields that are options; None: there are none."""
+    name = binding_key(now)
+    if before is None and options is None:
+        findings.refuse(rule, now, f"'{name}' is not in the source")
+    elif before is not None and _differs(before, now, options is not None):
+        findings.refuse(rule, now, f"'{name}' differs from the source", note("it is here in the source", before.span))
+    else:
+        _verify_fields(findings, rule, before, now, options or ())
+
+
+def _verify_fields(findings: Findings, rule: str, before: Binding | None, now: Binding, options: Collection[str]) -> None:
+    """Refuse a field that is not that of the source, unless it is an option."""
+    known = note(f"the options are {', '.join(options)}")
+    for field, _ in _changed(before, now):
+        message = f"'{field}' of '{binding_key(now)}' is not that of the source, and no option of the pass"
+        findings.require(rule, field in options, now, message, known)
+    findings.overridden.extend(_overridden(before, now))
 
 
 def _bindings(module: Operation) -> dict[str, Binding]:

@@ -130,8 +130,10 @@ EXCEPTIONS = {
         "a source that no pass plans",
         "test_gate_buffers.py::test_r8_what_reads_a_cache_that_was_written_by_then_is_refused",
     ),
-    "verifiers/stages/capacity.py: that a device of stage ... fits can't be decided (unknown is not success): too many sizes may be the "
-    "largest": ("more sizes than a maximum may have", "test_job_memory.py::test_too_many_sizes_decide_nothing"),
+    "verifiers/stages/capacity.py: that ... fits can't be decided (unknown is not success): too many sizes may be the largest": (
+        "more sizes than a maximum may have",
+        "test_job_memory.py::test_too_many_sizes_decide_nothing",
+    ),
     "verifiers/stages/rows.py: a plan of stages is bound as if one device ran all of it": (
         "a source that no pass binds",
         "test_gate_stages.py::test_what_is_bound_has_no_stages",

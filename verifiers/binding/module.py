@@ -148,19 +148,19 @@ class BindingVerifier:
         ):
             self.findings.require("R3", one == other, command, f"the {field.name} of @{name} is '{one}', its task's '{other}'", there)
         for verb, names, of_task in (("reads", command.reads, task.reads), ("writes", command.writes, task.writes)):
-            self._same("R5", command, verb, set(names), {buffers.get(n, n) for n in of_task}, there)
+            self._same("R5", command, verb, set(names), _renamed(of_task, buffers), there)
         self.findings.components("R6", command, "work", f"of @{name}", command.work, task.work, there)
         self.findings.equal("R6", command, f"'matmul' of @{name}", command.matmul, task.matmul, there)
 
     @BINDING.rule("R4", "dependencies are the task's, said or implied by others")
     def _dependencies(self, bound: Mapping[str, Command], commands: Mapping[str, str]) -> None:
-        if not self.renamed and all(self._copies(command, self.tasks[name], (Task.after.name,)) for name, command in bound.items()):
+        pairs = {command.symbol: (command, self.tasks[name]) for name, command in bound.items()}
+        if not self.renamed and all(self._copies(command, task, (Task.after.name,)) for command, task in pairs.values()):
             return
-        found = {command.symbol: set(command.after) for command in bound.values()}
-        expected = {command.symbol: {commands.get(other, other) for other in self.tasks[name].after} for name, command in bound.items()}
-        tasks = {command.symbol: (command, self.tasks[name]) for name, command in bound.items()}
+        found = {name: set(command.after) for name, (command, _) in pairs.items()}
+        expected = {name: _renamed(task.after, commands) for name, (_, task) in pairs.items()}
         for name in disagreeing(found, expected):
-            command, task = tasks[name]
+            command, task = pairs[name]
             self._same("R4", command, "is after", found[name], expected[name], note("the task is here", task.span))
 
     def _same(self, rule: str, command: Command, verb: str, found: set[str], expected: set[str], there: Diagnostic) -> None:
@@ -174,9 +174,9 @@ class BindingVerifier:
         expected = self._wanted(task) if of_target else None
         found = command.by or None
         if found != expected or (of_target and expected is None):
-            ours, theirs = (f"'{text}'" if text is not None else "no implementation" for text in (found, expected))
             where = note("the target is here", self.machine.span)
-            self.findings.refuse("R7", command, f"@{command.symbol} has {ours}; the target gives its task {theirs}", where)
+            message = f"@{command.symbol} has {_quoted(found)}; the target gives its task {_quoted(expected)}"
+            self.findings.refuse("R7", command, message, where)
 
     def _wanted(self, task: Task) -> str | None:
         """The implementation of a task; thousands of tasks say the same of what they need."""
@@ -336,3 +336,12 @@ class BindingVerifier:
             commands = [command.operation for command in self.bound.commands]
             for deviation in extension.deviations(commands, own):
                 self.findings.refuse("R16", deviation.operation or self.plan, deviation.message)
+
+
+def _renamed(names: Iterable[str], bound: Mapping[str, str]) -> set[str]:
+    """What names of a plan are once they are bound."""
+    return {bound.get(name, name) for name in names}
+
+
+def _quoted(implementation: str | None) -> str:
+    return f"'{implementation}'" if implementation is not None else "no implementation"

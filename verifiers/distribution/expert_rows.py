@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bpir.dialects.bp import TensorType
 from bpir.dialects.model.exchange import Exchange, exchange
 from bpir.dialects.model.rules.factors import Tensor
 from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of, settings_of
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.typing_rule import symbol_name
+from bpir.verifiers.model_operations import tensors_of
 
 BATCH = 0
 """The dimension that expert parallelism shares where there are no experts."""
@@ -78,15 +78,19 @@ def exchanging(block: Operation) -> None:
         for index, value in enumerate(operation.operands):
             if rows.moves(operation, index):
                 if value not in moved:
-                    there = rows.made(value) == BATCH
-                    of = operation if there else value.owner
-                    assert isinstance(of, Operation)
-                    name = _called(f"{group_of(layer_of(of))}.{'input' if there else 'output'}_exchange", layer_of(of), taken)
-                    found.append(exchange(value, there, name, of))
+                    found.append(_exchange(operation, value, rows.made(value) == BATCH, taken))
                     moved[value] = found[-1].results[0]
                 operation.operands[index] = moved[value]
         found.append(operation)
     block.regions[0].blocks[0].operations[:] = found
+
+
+def _exchange(reader: Operation, value: Value, there: bool, taken: set[str]) -> Operation:
+    """The exchange of a value, to its experts (`there`) or back, called as no other layer that is taken."""
+    of = reader if there else value.owner
+    assert isinstance(of, Operation)
+    name = _called(f"{group_of(layer_of(of))}.{'input' if there else 'output'}_exchange", layer_of(of), taken)
+    return exchange(value, there, name, of)
 
 
 def _called(name: str, layer: str, taken: set[str]) -> str:
@@ -123,8 +127,7 @@ def axes_of_experts(blocks: Iterable[Operation]) -> set[str | None]:
 
 def axes_of_batches(blocks: Sequence[Operation]) -> set[str | None]:
     """The symbols of the first dimensions of what blocks are given; None among them if one is a number."""
-    types = (value.type for block in blocks for value in block.regions[0].blocks[0].arguments)
-    return {symbol_name(type.dims[BATCH]) for type in types if isinstance(type, TensorType)}
+    return {symbol_name(type.dims[BATCH]) for block in blocks for type in tensors_of(block.arguments)}
 
 
 def shared_by_experts(block: Operation, sizes: Mapping[str, Expr]) -> list[Expr]:
@@ -133,7 +136,6 @@ def shared_by_experts(block: Operation, sizes: Mapping[str, Expr]) -> list[Expr]
     Args:
         sizes: what the workload puts in the place of symbols.
     """
-    counts = [size for operation in block.body if (size := experts_of(operation)) is not None]
-    types = (value.type for value in block.regions[0].blocks[0].arguments)
-    batches = [type.dims[BATCH].substitute(sizes) for type in types if isinstance(type, TensorType)]
+    counts = filter(None, map(experts_of, block.body))
+    batches = [type.dims[BATCH].substitute(sizes) for type in tensors_of(block.arguments)]
     return list(dict.fromkeys([*counts, *batches]))

@@ -62,10 +62,10 @@ class CacheCheck:
         """The state of a layer, with a K and a V of these types; None if it has not one."""
         made = self.check.tasks.get(layer, [])
         states = [task for task in made if isinstance(task, dist.State)]
-        one = len(states) == 1 and len(states[0].results) == 2
+        one = [len(state.results) for state in states] == [2]
         message = f"'{layer}' needs one dist.state with the K and the V of the cache"
         if not self.findings.require("R11", one, operation, message):
-            self.check.claimed.update(task for task in made if task in states or _appends(task))
+            self.check.claimed.update([*states, *filter(_appends, made)])
             return None
         state = states[0]
         self.check.claimed.add(state)
@@ -77,11 +77,15 @@ class CacheCheck:
 
     def _kept(self, values: Iterable[Value]) -> Expr:
         """The number of tokens that the cache of new K and V must hold: all, or as far back as the widest window of its readers."""
-        uses = (reader for value in values for reader in self.check.uses.get(value, ()))
-        windows = [window_of(reader) for reader in uses if not isinstance(reader.declaration, KvAppend)]
+        windows = [window_of(reader) for reader in self._readers(values)]
         limits = [window.substitute(self.phase.sizes) for window in windows if window is not None]
         limited = bool(limits) and len(limits) == len(windows)
         return minimum(self.phase.context, maximum(*limits)) if limited else self.phase.context
+
+    def _readers(self, values: Iterable[Value]) -> list[Operation]:
+        """What reads K and V, without what appends them to the cache."""
+        uses = (reader for value in values for reader in self.check.uses.get(value, ()))
+        return [reader for reader in uses if not isinstance(reader.declaration, KvAppend)]
 
 
 def _of_tokens(images: Images, tokens: Expr) -> list[TensorType]:

@@ -23,7 +23,6 @@ from bpir.verifiers.distribution.placed_axes import EXPERT, verify_placement
 from bpir.verifiers.distribution.possible_placements import axes_of, copied_axes
 from bpir.verifiers.distribution.typing_rule import Placed
 from bpir.verifiers.distribution.workload import (
-    Fields,
     Phase,
     UnreadableWorkload,
     behind_last_token,
@@ -92,11 +91,8 @@ class DistributionVerifier:
             return set()
         axes = _placed_axes(model, placed)
         allowed = self._of_several_ranks(tensor, axes)
-        workload = fields_named(self.distributed.workloads, block.workload)
-        if mesh is None or degree is None or not self._names_workload(block, workload):
-            return allowed
-        read = self._phase(model, block, workload or {}, models)
-        if read is None:
+        read = self._phase(model, block, models) if mesh is not None and degree is not None else None
+        if mesh is None or degree is None or read is None:
             return allowed
         phase, last = read
         allowed |= self._sizes(block, phase)
@@ -112,12 +108,12 @@ class DistributionVerifier:
             return set()
         return {Relation("greater", tensor, ONE), *_divisions(tensor, map(symbol, axes))}
 
-    def _names_workload(self, block: dist.Block, workload: Fields | None) -> bool:
-        """Whether a block names a workload of the module; else refuse it."""
-        return self.findings.require("R9", workload is not None, block, "the block names no bind.workload of the module")
-
-    def _phase(self, model: Operation, block: dist.Block, workload: Fields, models: list[Operation]) -> tuple[Phase, set[Value]] | None:
+    def _phase(self, model: Operation, block: dist.Block, models: list[Operation]) -> tuple[Phase, set[Value]] | None:
         """The phase of a block, and the values behind its last token; None, and a finding, if the workload can't be that of the block."""
+        workload = fields_named(self.distributed.workloads, block.workload)
+        if workload is None:
+            self.findings.refuse("R9", block, "the block names no bind.workload of the module")
+            return None
         try:
             phase = inference_phase(model, with_visible(workload, model, models))
             return phase, behind_last_token(model, phase)

@@ -41,19 +41,19 @@ def verify_network(findings: Findings, rules: CallLabels, source: Operation, tar
     In training the calls are those of the model forward, and then the same backward, in reverse, on gradients.
     """
     models, found = networks(source), networks(target)
+    known = set(map(name_of, models))
     for network in found:
-        if Network(network).source not in map(name_of, models):
-            message = f"the network comes from '{Network(network).source}', which is no network of the model"
-            findings.refuse(rules.calls, network, message)
+        name = Network(network).source
+        message = f"the network comes from '{name}', which is no network of the model"
+        findings.require(rules.calls, name in known, network, message)
     origins = {name: Block(block).source for name, block in blocks(target).items()}
     for model in models:
         ours = [network for network in found if Network(network).source == name_of(model)]
-        if not ours:
-            findings.refuse(rules.calls, model, f"the network '{name_of(model)}' of the model is not distributed")
+        message = f"the network '{name_of(model)}' of the model is not distributed"
+        findings.require(rules.calls, bool(ours), model, message)
         for network in ours:
-            if name_of(network) != name_of(model):
-                message = f"the network @{name_of(network)} is not called as that of the model, '{name_of(model)}'"
-                findings.refuse(rules.calls, network, message)
+            message = f"the network @{name_of(network)} is not called as that of the model, '{name_of(model)}'"
+            findings.require(rules.calls, name_of(network) == name_of(model), network, message)
             _Network(findings, rules, model, network, origins, training).verify()
 
 
@@ -100,12 +100,12 @@ class _Network:
     def _call(self, step: _Step, call: Operation) -> None:
         source = step.source
         found = tuple(self.origins.get(name, "") for name in callees(call))
+        ours, expected = (", ".join(f"'{name}'" for name in names) for names in (found, step.callees))
         if found != step.callees:
-            said, expected = (", ".join(f"'{name}'" for name in names) for names in (found, step.callees))
-            self._refuse(call, f"the call is of what comes from {said}, in the model of {expected}", source)
+            self._refuse(call, f"the call is of what comes from {ours}, in the model of {expected}", source)
         if part_of(call) != step.part:
-            said, expected = (part or "of the whole block" for part in (part_of(call), step.part))
-            self._refuse(call, f"the call is {said}, expected {expected}", source)
+            ours, expected = (part or "of the whole block" for part in (part_of(call), step.part))
+            self._refuse(call, f"the call is {ours}, expected {expected}", source)
         what = f"the number of repetitions of {', '.join('@' + name for name in callees(call))}"
         here = note("the call of the model", source.span)
         self.findings.equal(self.rules.calls, call, what, times_of(call), times_of(source), here)
@@ -114,7 +114,7 @@ class _Network:
 
     def _operands(self, call: Operation, meanings: Sequence[_Meaning], source: Operation) -> None:
         for index, (meaning, given) in enumerate(zip(meanings, call.operands, strict=False)):
-            if meaning in self.meanings and self.meanings[meaning] is not given:
+            if self.meanings.get(meaning, given) is not given:
                 what = "the gradient of what" if meaning[1] else "the image of what"
                 self._refuse(call, f"operand {index} is not {what} the model's network gives there", source)
         if len(meanings) != len(call.operands):

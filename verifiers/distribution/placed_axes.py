@@ -99,12 +99,16 @@ class _PlacementCheck:
         """Between regions the axes of the strategy are sharded; all axes are of the model, and their shards can be computed."""
         wanted = ", ".join(sorted(between)) or "none"
         message = f"the axes that are sharded between tensor-parallel regions are not the strategy's: expected {wanted}"
-        if not self._require(set(self.placed.between) == set(between), message):
-            return False
+        return self._require(set(self.placed.between) == set(between), message) and self._known_axes() and self._typable()
+
+    def _known_axes(self) -> bool:
+        """Whether all placed axes are of the model."""
         known = {name for block in self.blocks for operation in distinct(block.body) for name in axes_of(operation)}
         strange = ", ".join(name for name in (*self.placed.axes, *self.placed.between) if name not in known)
-        if not self._require(not strange, f"the placement names axes that no operation of the model has: {strange}"):
-            return False
+        return self._require(not strange, f"the placement names axes that no operation of the model has: {strange}")
+
+    def _typable(self) -> bool:
+        """Whether the shards of all operations can be computed."""
         why = next(filter(None, (wrong_placement(block, self.placed) for block in self.blocks)), "")
         return self._require(not why, f"no shards are right under this placement: {why}")
 

@@ -77,11 +77,16 @@ def inference_phase(block: Operation, workload: Fields) -> Phase:
     batch, token = _axes(block, workload)
     named = _context(block)
     context, query, needs = _tokens(name, workload, named)
-    sizes = [(batch, as_expr(workload.get("batch")) or batch), *([(named, context)] if named is not None else [])]
+    sizes = [_batch(batch, workload), *([(named, context)] if named is not None else [])]
     every = as_word(workload.get("head")) == "all" or query is ONE
     last = None if every else _replacing(block, [*sizes, (token, ONE)])
     causal = as_word(workload.get("causal")) or "dense"
     return Phase(name, context, query, _replacing(block, [*sizes, (token, query)]), last, needs, causal)
+
+
+def _batch(axis: Expr, workload: Fields) -> tuple[Expr, Expr]:
+    """The batch axis, and the size that the workload gives it."""
+    return axis, as_expr(workload.get("batch")) or axis
 
 
 _Tokens = tuple[Expr, Expr, tuple[Relation, ...]]
@@ -91,15 +96,27 @@ _Tokens = tuple[Expr, Expr, tuple[Relation, ...]]
 def _tokens(phase: str, workload: Fields, named: Expr | None) -> _Tokens:
     """The tokens of a phase: of `context = prefix + query` two give the third."""
     context, query, prefix = (as_expr(workload.get(field)) for field in ("context", "query", "prefix"))
-    if phase == "decode" and (query or prefix) is not None:
-        raise UnreadableWorkload("'query' and 'prefix' are fields of prefill")
-    if query is not None and prefix is not None:
+    if query is not None and prefix is not None and phase == "prefill":
         whole = query + prefix
         return whole, query, (Relation("equal", context, whole),) if context is not None else ()
     visible = context or named
+    if phase == "decode":
+        return _decode(visible, query or prefix)
+    return _prefill(_known(visible), query, prefix)
+
+
+def _decode(visible: Expr | None, of_prefill: Expr | None) -> _Tokens:
+    """The tokens of decode, of which one is new."""
+    if of_prefill is not None:
+        raise UnreadableWorkload("'query' and 'prefix' are fields of prefill")
+    return _known(visible), ONE, ()
+
+
+def _known(visible: Expr | None) -> Expr:
+    """The number of visible tokens, which must be known."""
     if visible is None:
         raise UnreadableWorkload("the workload does not say how many tokens are visible")
-    return (visible, ONE, ()) if phase == "decode" else _prefill(visible, query, prefix)
+    return visible
 
 
 def _prefill(context: Expr, query: Expr | None, prefix: Expr | None) -> _Tokens:
@@ -130,10 +147,8 @@ def training_sizes(block: Operation, workload: Fields) -> dict[str, Expr]:
         raise UnreadableWorkload("training has no phase" if wrong == "phase" else f"training has no '{wrong}'")
     batch, token = _axes(block, workload)
     tokens, named = as_expr(workload.get("context")) or token, _context(block)
-    sizes = [(batch, as_expr(workload.get("batch")) or batch), (token, tokens)]
-    if named is not None and named is not token:
-        sizes.append((named, tokens))
-    return _replacing(block, sizes)
+    sizes = [_batch(batch, workload), (token, tokens)]
+    return _replacing(block, sizes if named in (None, token) else [*sizes, (_known(named), tokens)])
 
 
 def token_axis(block: Operation) -> Expr:
@@ -157,10 +172,10 @@ def _axis(workload: Fields, field: str, dim: Expr, dims: Sequence[Expr]) -> Expr
     """The axis that a field of the workload names among the dimensions; the dimension at its place if it does not say."""
     named = as_expr(workload.get(field))
     known = [dim for dim in dims if symbol_name(dim) is not None]
-    if named is not None and named not in known:
-        names = ", ".join(dim.text for dim in known) or "none"
-        raise UnreadableWorkload(f"'{field}' must be a symbol that is a dimension of the block's input ({names}), not '{named.text}'")
-    return named or dim
+    if named is None or named in known:
+        return named or dim
+    names = ", ".join(dim.text for dim in known) or "none"
+    raise UnreadableWorkload(f"'{field}' must be a symbol that is a dimension of the block's input ({names}), not '{named.text}'")
 
 
 def _contexts(block: Operation) -> set[Expr]:
@@ -177,16 +192,22 @@ def _context(block: Operation) -> Expr | None:
 
 def _replacing(block: Operation, sizes: list[tuple[Expr, Expr]]) -> dict[str, Expr]:
     """The substitute for each symbol; weights are the same under every workload, so none of their axes is replaced."""
-    found = {axis.text: size for axis, size in sizes if axis is not size}
-    for axis, size in sizes:
-        if axis is not size and symbol_name(axis) is None:
+    changed = [(axis, size) for axis, size in sizes if axis is not size]
+    for axis, size in changed:
+        if symbol_name(axis) is None:
             raise UnreadableWorkload(f"the axis '{axis.text}' can't become '{size.text}'")
+    found = {axis.text: size for axis, size in changed}
     for operation in block.body:
-        changed = weight_symbols(operation) & found.keys()
-        if changed:
-            names = ", ".join(sorted(changed))
-            raise UnreadableWorkload(f"the weights of '{layer_of(operation)}' have the axis {names}, which the workload replaces")
+        _keeps_weights(operation, found)
     return found
+
+
+def _keeps_weights(operation: Operation, replaced: Mapping[str, Expr]) -> None:
+    """The axes of an operation's weights are not replaced."""
+    changed = weight_symbols(operation) & replaced.keys()
+    if changed:
+        names = ", ".join(sorted(changed))
+        raise UnreadableWorkload(f"the weights of '{layer_of(operation)}' have the axis {names}, which the workload replaces")
 
 
 def window_of(operation: Operation) -> Expr | None:

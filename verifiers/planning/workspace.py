@@ -62,12 +62,16 @@ class _Workspace:
         written: set[Value] = set()
         for value, type in zip(task.operation.results, part.results, strict=True):
             if value not in self.elsewhere:
-                until = max((self.spans[user][1] for user in self.uses.get(value, ())), default=end)
-                self._count(type.bytes, begin, until)
-                over = self._overwritten(task, value, type.bytes, part.operands)
-                if over is not None and over not in written:
-                    written.add(over)
-                    self._count(-type.bytes, begin, min(end, until))
+                self._result(task, value, type.bytes, self._overwritten(task, value, type.bytes, part.operands), written)
+
+    def _result(self, task: dist.Task, value: Value, size: Expr, over: Value | None, written: set[Value]) -> None:
+        """Count a result, which takes the room of the operand that it is written over, if that is not another result's already."""
+        begin, end = self.spans[task]
+        until = max((self.spans[user][1] for user in self.uses.get(value, ())), default=end)
+        self._count(size, begin, until)
+        if over is not None and over not in written:
+            written.add(over)
+            self._count(-size, begin, min(end, until))
 
     def _overwritten(self, task: dist.Task, result: Value, size: Expr, operands: Sequence[TensorType]) -> Value | None:
         """The operand of the workspace that the result may be written over; each makes room for one result."""
@@ -87,10 +91,7 @@ class _Workspace:
 
 def _spans(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) -> dict[dist.Task, Span]:
     """Between which places of the text each task may run: not after what reads its results, nor before what it reads."""
-    spans = {task: (place, place) for place, task in enumerate(tasks)}
-    for group in groups:
-        together = min(spans[task][0] for task in group), max(spans[task][1] for task in group)
-        spans.update(dict.fromkeys(group, together))
+    spans = _of_groups(tasks, groups)
     needed = _needed(tasks)
     for task in tasks:
         begin, end = spans[task]
@@ -99,6 +100,15 @@ def _spans(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) 
         for other in needed[task]:
             begin, end = spans[other]
             spans[other] = (begin, min(end, spans[task][1] - 1))
+    return spans
+
+
+def _of_groups(tasks: Sequence[dist.Task], groups: Iterable[Collection[dist.Task]]) -> dict[dist.Task, Span]:
+    """The places of tasks; one of a group may run as long as any of them."""
+    spans = {task: (place, place) for place, task in enumerate(tasks)}
+    for group in groups:
+        together = min(spans[task][0] for task in group), max(spans[task][1] for task in group)
+        spans.update(dict.fromkeys(group, together))
     return spans
 
 

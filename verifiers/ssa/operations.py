@@ -7,6 +7,7 @@ inferred ones. All errors are gathered, in the order of the text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from bpir.ir.attributes import Attribute, StringAttr, Type
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems
@@ -68,10 +69,15 @@ def _check_declared(operation: Operation, declaration: OperationDeclaration, rep
     declaration.verify(operation, report)
     if len(report.diagnostics) == before:
         _check_inferred(operation, report)
-    if declaration.terminator and operation.parent is not None and operation.parent.operations[-1] is not operation:
+    if declaration.terminator and not _is_last(operation):
         report.error(operation, f"'{operation.name}' must be the last operation of its block")
     if declaration.symbol_table:
         _check_symbols(operation, report)
+
+
+def _is_last(operation: Operation) -> bool:
+    """Whether an operation is the last of its block, or in none."""
+    return operation.parent is None or operation.parent.operations[-1] is operation
 
 
 def _check_successors(operation: Operation, report: Problems) -> None:
@@ -118,9 +124,8 @@ def _check_region(operation: Operation, region: Region, report: Problems) -> Non
     """Each block of a region that has several, or of a function, ends with a terminator; none branches to the first."""
     ending = len(region.blocks) > 1 or operation.name == "func.func"
     for block in region.blocks:
-        last = block.operations[-1] if block.operations else None
-        if last is not None:
-            _check_last(operation, last, region.blocks[0], ending, report)
+        if block.operations:
+            _check_last(operation, block.operations[-1], region.blocks[0], ending, report)
         elif ending:
             report.error(operation, f"the block ^{block.name or 'bb0'} is empty: it needs an operation that ends it")
 
@@ -137,12 +142,13 @@ def _check_last(operation: Operation, last: Operation, entry: Block, ending: boo
 def _check_symbols(operation: Operation, report: Problems) -> None:
     """The operations in a symbol table have names of their own."""
     first: dict[str, Operation] = {}
-    for child in (child for region in operation.regions for block in region.blocks for child in block.operations):
+    for child in chain.from_iterable(block.operations for block in operation.blocks):
         name = child.properties.get("sym_name") or child.attributes.get("sym_name")
-        other = first.setdefault(name.value, child) if isinstance(name, StringAttr) else child
-        if other is not child and isinstance(name, StringAttr):
-            where = report.note(other, "it is first defined here")
-            report.error(child, f"redefinition of symbol '@{name.value}'", where)
+        if isinstance(name, StringAttr):
+            other = first.setdefault(name.value, child)
+            if other is not child:
+                where = report.note(other, "it is first defined here")
+                report.error(child, f"redefinition of symbol '@{name.value}'", where)
 
 
 def _check_inferred(operation: Operation, report: Problems) -> None:

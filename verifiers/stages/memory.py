@@ -7,11 +7,12 @@ in flight as ever. Source: Narayanan et al. 2021 (2104.04473), section 2.2, for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bpir.dialects.levels import PortablePlanIR
 from bpir.dialects.network import BACKWARD, OPTIMIZER, part_of_phase
 from bpir.dialects.plan import Buffer, Task
+from bpir.dialects.stages import Run
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, maximum, total
 from bpir.ir.records import Record
 
@@ -97,15 +98,11 @@ class StageMemory:
         for chunk in chunks:
             for kind, bytes in self._kept(chunk).items():
                 sums.setdefault(kind, []).append(bytes)
-        once: dict[str, None] = {}
-        for chunk in chunks:
-            once |= dict.fromkeys(self._shared(chunk))
-        for name in once:
+        for name in dict.fromkeys(name for chunk in chunks for name in self._shared(chunk)):
             sums.setdefault(self._kind(self.buffers[name]), []).append(self.sizes[name])
         held = {kind: total(found) for kind, found in sums.items()}
         activations = total(held.get(kind, ZERO) for kind in ("activations", "activation_checkpoints"))
-        busy = [size for chunk in chunks for size in self._busy(chunk, activations)]
-        return {**held, "busy": maximum(*dict.fromkeys(busy)) if busy else ZERO}
+        return {**held, "busy": _largest(size for chunk in chunks for size in self._busy(chunk, activations))}
 
     def _kind(self, buffer: Buffer) -> str:
         return HELD.get(buffer.role, "activation_checkpoints" if self.again else "activations")
@@ -120,19 +117,22 @@ class StageMemory:
 
     def _kept(self, chunk: Chunk) -> dict[str, Expr]:
         """What a chunk holds once for each of its layers: of activations as often as microbatches are in flight."""
-        counts = self._counts(chunk)
         found: dict[str, list[Expr]] = {}
-        seen: set[str] = set()
-        for extent, times in counts.items():
-            for name in self._users[extent]:
-                buffer = self.buffers[name]
-                if name in seen or name not in self._outlives or self._is_shared(buffer):
-                    continue
-                seen.add(name)
-                kind = self._kind(buffer)
-                often = chunk.in_flight if kind not in ("weights", "optimizer", "weight_gradients") else ONE
-                found.setdefault(kind, []).append(often * times * self.sizes[name])
+        for name, times in self._own(chunk).items():
+            buffer = self.buffers[name]
+            kind = self._kind(buffer)
+            often = chunk.in_flight if kind not in ("weights", "optimizer", "weight_gradients") else ONE
+            found.setdefault(kind, []).append(often * times * self.sizes[name])
         return {kind: total(sizes) for kind, sizes in found.items()}
+
+    def _own(self, chunk: Chunk) -> dict[str, Expr]:
+        """The buffers that outlive a part and that no other block has, with how often the first tasks that use them run."""
+        found: dict[str, Expr] = {}
+        for extent, times in self._counts(chunk).items():
+            for name in self._users[extent]:
+                if name in self._outlives and not self._is_shared(self.buffers[name]):
+                    found.setdefault(name, times)
+        return found
 
     def _is_shared(self, buffer: Buffer) -> bool:
         """Whether one buffer of weights serves several blocks: a device has it once."""
@@ -147,16 +147,24 @@ class StageMemory:
 
     def _busy(self, chunk: Chunk, activations: Expr) -> list[Expr]:
         """What the tasks of each section of a chunk hold besides, less what is not there then of the activations of all in flight."""
-        found: list[Expr] = []
-        backward = [(name, times) for name, times in chunk.runs if self._part(name) == BACKWARD]
-        forward = [(name, times) for name, times in chunk.runs if self._part(name) not in (BACKWARD, OPTIMIZER)]
-        for runs in (forward[::-1], backward):
-            freed = ZERO  # of this microbatch: by what has gone back, or not yet made, of the sections behind
-            for name, times in runs:
-                found.append(self._peak(name) - freed)
-                freed += times * self._made(name)
-        found += [self._peak(name) - activations for name, _ in chunk.runs if self._part(name) == OPTIMIZER]
+        runs = self._by_part(chunk)
+        optimizer = [self._peak(name) - activations for name, _ in runs.get(OPTIMIZER, ())]
+        return [*self._peaks_of(runs.get("", [])[::-1]), *self._peaks_of(runs.get(BACKWARD, [])), *optimizer]
+
+    def _by_part(self, chunk: Chunk) -> dict[str, list[Run]]:
+        """The sections of a chunk by the part of the step: backward, the optimizer's, and ("") those that go forward."""
+        found: dict[str, list[Run]] = {}
+        for name, times in chunk.runs:
+            part = self._part(name)
+            found.setdefault(part if part in (BACKWARD, OPTIMIZER) else "", []).append((name, times))
         return found
+
+    def _peaks_of(self, runs: Iterable[Run]) -> Iterator[Expr]:
+        """What each section holds besides, less what is not there of this microbatch: what those behind have freed, or not yet made."""
+        freed = ZERO
+        for name, times in runs:
+            yield self._peak(name) - freed
+            freed += times * self._made(name)
 
     def _part(self, name: str) -> str:
         return self._parts[self.sections[name].extent]
@@ -177,22 +185,36 @@ class StageMemory:
         if extent not in self._peaks:
             more: dict[int, list[Expr]] = {}
             less: dict[int, list[Expr]] = {}
-            before = ZERO
-            for used in self._users[extent]:
-                buffer, size = self.buffers[used], self.sizes[used]
-                begin, end = (buffer.live[0], buffer.live[1]) if len(buffer.live) == 2 else (extent.start, extent.stop - 1)
-                if used not in self._outlives:
-                    more.setdefault(max(begin, extent.start), []).append(size)
-                    less.setdefault(min(end, extent.stop - 1) + 1, []).append(size)
-                elif self._is_activation(used):
-                    if begin > extent.start:  # made here: until then it is not there
-                        before -= size
-                        more.setdefault(begin, []).append(size)
-                    elif end < extent.stop - 1:  # freed here
-                        less.setdefault(end + 1, []).append(size)
-            found = _held(more, less, before)
-            self._peaks[extent] = maximum(*found) if found else ZERO
+            kept = [self._live(self.buffers[used], extent, more, less) for used in self._users[extent]]
+            self._peaks[extent] = _largest(_held(more, less, -total(kept)))
         return self._peaks[extent]
+
+    def _live(self, buffer: Buffer, extent: range, more: _Sizes, less: _Sizes) -> Expr:
+        """Note from which task of an extent a buffer is there besides what is kept, and from which it is not; the bytes of what is kept
+        and not there before it is made.
+        """
+        size = self.sizes[buffer.symbol]
+        begin, end = (buffer.live[0], buffer.live[1]) if len(buffer.live) == 2 else (extent.start, extent.stop - 1)
+        if buffer.symbol not in self._outlives:
+            more.setdefault(max(begin, extent.start), []).append(size)
+            less.setdefault(min(end, extent.stop - 1) + 1, []).append(size)
+        elif self._is_activation(buffer.symbol):
+            if begin > extent.start:  # made here: until then it is not there
+                more.setdefault(begin, []).append(size)
+                return size
+            if end < extent.stop - 1:  # freed here
+                less.setdefault(end + 1, []).append(size)
+        return ZERO
+
+
+_Sizes = dict[int, list[Expr]]
+"""Sizes by the place of a task."""
+
+
+def _largest(sizes: Iterable[Expr]) -> Expr:
+    """The largest of the sizes, each compared once; 0 if there is none."""
+    found = dict.fromkeys(sizes)
+    return maximum(*found) if found else ZERO
 
 
 def _held(more: Mapping[int, Sequence[Expr]], less: Mapping[int, Sequence[Expr]], held: Expr) -> tuple[Expr, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bpir.dialects.dist.stages import Stage as Source
 from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER
 from bpir.dialects.plan import Stage
 from bpir.dialects.stages import Run
+from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import Expr
 from bpir.verifiers.findings import Findings
@@ -20,11 +21,9 @@ from bpir.verifiers.rulebooks import STAGES
 def verify_planned_stages(findings: Findings, source: DistributedTaskIR, plan: PortablePlanIR, lineage: Lineage) -> None:
     """Refuse other stages than those of the source."""
     ours = Findings("stages", findings.facts, findings.claims)
-    if len(plan.stages) != len(source.stages):
-        where = [*plan.stages, *plan.sections, *plan.tasks]
-        message = f"the plan has {len(plan.stages)} stages, and its source {len(source.stages)}"
-        ours.refuse("R7", where[0] if where else plan.module, message)
-    else:
+    where: list[Place] = [*plan.stages, *plan.sections, *plan.tasks, plan.module]
+    message = f"the plan has {len(plan.stages)} stages, and its source {len(source.stages)}"
+    if ours.require("R7", len(plan.stages) == len(source.stages), where[0], message):
         of = _sections(plan, lineage)
         for stage, wanted in zip(plan.stages, source.stages, strict=True):
             _stage(ours, stage, wanted, of, lineage)
@@ -46,30 +45,32 @@ def _sections(plan: PortablePlanIR, lineage: Lineage) -> dict[str, tuple[str, st
 
 def _stage(findings: Findings, stage: Stage, wanted: Source, of: dict[str, tuple[str, str]], lineage: Lineage) -> None:
     there = note("in the source", wanted.span)
-    if (stage.place, stage.chunk) != (wanted.place, wanted.chunk):
-        findings.refuse(
-            "R7", stage, f"this is stage {stage.place} chunk {stage.chunk}, in the source {wanted.place} chunk {wanted.chunk}", there
-        )
+    same = (stage.place, stage.chunk) == (wanted.place, wanted.chunk)
+    message = f"this is stage {stage.place} chunk {stage.chunk}, in the source {wanted.place} chunk {wanted.chunk}"
+    findings.require("R7", same, stage, message, there)
     findings.equal("R7", stage, "the number of microbatches", stage.microbatches, wanted.microbatches, there)
     findings.equal("R7", stage, "the number of microbatches in flight", stage.in_flight, wanted.in_flight, there)
     parts = {block.symbol: {lineage.part(block.symbol, task) for task in block.tasks} for block in lineage.blocks}
     for part in ("", FORWARD, BACKWARD):
         runs = [(block, times) for block, times in wanted.runs if part in parts.get(block, ())]
-        expected = runs[::-1] if part == BACKWARD else runs
-        _same(
-            findings,
-            stage,
-            part,
-            [(of[name][0], times) for name, times in stage.runs if of.get(name, ("", "?"))[1] == part],
-            expected,
-            wanted,
-        )
-    updated: dict[str, Expr] = {}
-    for block, times in wanted.runs:
-        if OPTIMIZER in parts.get(block, ()):
-            updated[block] = updated[block] + times if block in updated else times
-    given = [(of[name][0], times) for name, times in stage.runs if of.get(name, ("", "?"))[1] == OPTIMIZER]
+        _same(findings, stage, part, _runs_of(stage, of, part), runs[::-1] if part == BACKWARD else runs, wanted)
+    updated = _updated(wanted, {block for block, known in parts.items() if OPTIMIZER in known})
+    given = _runs_of(stage, of, OPTIMIZER)
     _same(findings, stage, OPTIMIZER, sorted(given, key=_name), sorted(updated.items(), key=_name), wanted)
+
+
+def _runs_of(stage: Stage, of: dict[str, tuple[str, str]], part: str) -> list[Run]:
+    """What a stage runs of a part of the training step, by block."""
+    return [(of[name][0], times) for name, times in stage.runs if of.get(name, ("", "?"))[1] == part]
+
+
+def _updated(stage: Source, blocks: Collection[str]) -> dict[str, Expr]:
+    """How often a stage runs each of the blocks whose weights are updated."""
+    found: dict[str, Expr] = {}
+    for block, times in stage.runs:
+        if block in blocks:
+            found[block] = found[block] + times if block in found else times
+    return found
 
 
 def _name(run: Run) -> str:
@@ -78,9 +79,9 @@ def _name(run: Run) -> str:
 
 def _same(findings: Findings, stage: Stage, part: str, found: Sequence[Run], expected: Sequence[Run], source: Source) -> None:
     there = note("in the source", source.span)
-    if [name for name, _ in found] != [name for name, _ in expected]:
+    if list(map(_name, found)) != list(map(_name, expected)):
         ours, theirs = (", ".join(f"@{name}" for name, _ in runs) or "nothing" for runs in (found, expected))
-        findings.refuse("R7", stage, f"the stage runs {part + ' ' if part else ''}{ours}; expected {theirs}", there)
+        findings.refuse("R7", stage, f"the stage runs {f'{part} '.lstrip()}{ours}; expected {theirs}", there)
         return
     for (name, times), (_, wanted) in zip(found, expected, strict=True):
         findings.equal("R7", stage, f"how often the stage runs @{name} {part}".rstrip(), times, wanted, there)

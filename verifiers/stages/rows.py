@@ -24,29 +24,37 @@ def verify_shares(facts: Facts, stages: Sequence[StageRow], runs: Mapping[str, t
     """
     findings = Findings("stages", facts)
     first: dict[tuple[int, int], StageRow] = {}
+    for stage in stages:
+        other = first.setdefault((stage.place, stage.chunk), stage)
+        findings.require("R6", other is stage, stage, "this stage is there twice", note("the first", other.span))
+        there = note("the first stage", stages[0].span)
+        findings.equal("R6", stage, "the number of microbatches", stage.microbatches, stages[0].microbatches, there)
+        for name in stage.times():
+            findings.require("R6", name in runs, stage, f"the stage runs no {what} of the module: @{name}{suggestion(name, runs)}")
+    if stages and not findings.diagnostics:
+        _verify_runs(findings, _run_by(stages), runs)
+    return findings.diagnostics
+
+
+def _run_by(stages: Sequence[StageRow]) -> dict[str, Expr]:
+    """How often stages run each block or section, in all."""
     shares: dict[str, list[Expr]] = {}
     for stage in stages:
-        place = (stage.place, stage.chunk)
-        if place in first:
-            findings.refuse("R6", stage, "this stage is there twice", note("the first", first[place].span))
-        first.setdefault(place, stage)
-        findings.equal(
-            "R6", stage, "the number of microbatches", stage.microbatches, stages[0].microbatches, note("the first stage", stages[0].span)
-        )
         for name, times in stage.times().items():
-            if name not in runs:
-                findings.refuse("R6", stage, f"the stage runs no {what} of the module: @{name}{suggestion(name, runs)}")
             shares.setdefault(name, []).append(times)
+    return {name: total(times) for name, times in shares.items()}
+
+
+def _verify_runs(findings: Findings, found: Mapping[str, Expr], runs: Mapping[str, tuple[Place, Expr]]) -> None:
+    """Stages run each block or section as often as it is run in all."""
     proved: dict[Expr, Expr] = {}  # forward and backward share alike
-    for name, (operation, times) in runs.items() if stages and not findings.diagnostics else ():
-        found = total(shares.get(name, ())) if name in shares else ZERO
-        if proved.get(found) is times:
-            continue
-        before = len(findings.diagnostics)
-        findings.equal("R6", operation, f"how often stages run @{name}, in all,", found, times)
-        if len(findings.diagnostics) == before:
-            proved[found] = times
-    return findings.diagnostics
+    for name, (operation, times) in runs.items():
+        in_all = found.get(name, ZERO)
+        if proved.get(in_all) is not times:
+            before = len(findings.diagnostics)
+            findings.equal("R6", operation, f"how often stages run @{name}, in all,", in_all, times)
+            if len(findings.diagnostics) == before:
+                proved[in_all] = times
 
 
 @STAGES.rule("R8", "a plan of stages is not bound: one device runs only a part of it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from bpir.dialects.bp import TensorType, expressions_in, symbol_table
 from bpir.ir.attributes import Attribute
@@ -112,9 +112,7 @@ def _dimensions(operations: Sequence[Operation]) -> Iterator[tuple[Operation, st
     for operation in operations:
         for value in operation.results:
             first.setdefault(value.type, operation)
-        for block in (block for region in operation.regions for block in region.blocks):
-            for argument in block.arguments:
-                first.setdefault(argument.type, operation)
-    for type, operation in first.items():
-        if isinstance(type, TensorType):
-            yield operation, f"a dimension of {type.text}", type, ONE
+        for argument in chain.from_iterable(block.arguments for block in operation.blocks) if operation.regions else ():
+            first.setdefault(argument.type, operation)
+    tensors = ((type, operation) for type, operation in first.items() if isinstance(type, TensorType))
+    return ((operation, f"a dimension of {type.text}", type, ONE) for type, operation in tensors)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
 
 from bpir.dialects.bind import Strategy, Workload, as_word
 from bpir.dialects.bp import TensorType
@@ -13,6 +15,7 @@ from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.network import calls, networks
 from bpir.ir.diagnostic import Diagnostic, error, suggestion
+from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation
 from bpir.ir.syntax_part import Range
 from bpir.verifiers.distribution.network_calls import runs
@@ -31,16 +34,17 @@ def verify(module: Operation) -> list[Diagnostic]:
         found.extend(verify_shares(ir.symbols.facts, ir.stages, {n: (whole, t) for n, t in runs(calls(whole)).items()}, "block"))
     for block in (*ir.blocks, *ir.borders):
         found.extend(_references(ir, block))
-        mesh = ir.mesh_of(block)
-        if mesh is not None:
-            found.extend(_layouts(ir, block, mesh.axes))
+        found.extend(_layouts(ir, block))
         found.extend(_forms(block))
     return found
 
 
-def _layouts(ir: DistributedTaskIR, block: Block, mesh: Mapping[str, object]) -> list[Diagnostic]:
-    """What is wrong with how the values of a block lie on its mesh."""
-    found = list(_axes(block, mesh))
+def _layouts(ir: DistributedTaskIR, block: Block) -> list[Diagnostic]:
+    """What is wrong with how the values of a block lie on its mesh, if it has one."""
+    mesh = ir.mesh_of(block)
+    if mesh is None:
+        return []
+    found = list(_axes(block, mesh.axes))
     for placement in ir.placements if not found else ():
         found.extend(_placed(block, placement))
     for placement in ir.placements:
@@ -51,12 +55,16 @@ def _layouts(ir: DistributedTaskIR, block: Block, mesh: Mapping[str, object]) ->
 @DIST.rule("R1", "a block names a mesh, a workload and a strategy of the module")
 def _references(ir: DistributedTaskIR, block: Block) -> Iterable[Diagnostic]:
     for part, name, kind, known in (
-        (Block.mesh, block.mesh, Mesh.name, [mesh.symbol for mesh in ir.meshes]),
-        (Block.workload, block.workload, Workload.name, [workload.symbol for workload in ir.workloads]),
-        (Block.strategy, block.strategy, Strategy.name, [strategy.symbol for strategy in ir.strategies]),
+        (Block.mesh, block.mesh, Mesh.name, _symbols(ir.meshes)),
+        (Block.workload, block.workload, Workload.name, _symbols(ir.workloads)),
+        (Block.strategy, block.strategy, Strategy.name, _symbols(ir.strategies)),
     ):
         if name not in known and block.says(part):
             yield error(f"the module has no {kind} @{name}{suggestion(name, known)} [dist.R1]", block.span)
+
+
+def _symbols(named: Iterable[Mesh | Workload | Strategy]) -> list[str]:
+    return [each.symbol for each in named]
 
 
 @DIST.rule("R2", "each axis of a value is on the block's mesh")
@@ -64,16 +72,20 @@ def _axes(block: Block, mesh: Mapping[str, object]) -> Iterable[Diagnostic]:
     right: set[TensorType] = set()
     for operation, type in _tensors(block):
         if type not in right:
-            unknown = [axis for axis in _axes_of(type) if axis not in mesh]
-            for axis in unknown:
-                yield error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span)
-            if not unknown:
+            wrong = _unknown_axes(operation, type, mesh)
+            yield from wrong
+            if not wrong:
                 right.add(type)
+
+
+def _unknown_axes(operation: Operation, type: TensorType, mesh: Mapping[str, object]) -> list[Diagnostic]:
+    unknown = [axis for axis in _axes_of(type) if axis not in mesh]
+    return [error(f"the mesh has no axis '{axis}'{suggestion(axis, mesh)} [dist.R2]", operation.span) for axis in unknown]
 
 
 def _axes_of(type: TensorType) -> Iterable[str]:
     """The mesh axes that a type names, each once."""
-    return dict.fromkeys((*(axis for names in type.axes for axis in names), *type.unreduced, *type.shared))
+    return dict.fromkeys((*chain.from_iterable(type.axes), *type.unreduced, *type.shared))
 
 
 @DIST.rule(
@@ -83,14 +95,10 @@ def _axes_of(type: TensorType) -> Iterable[str]:
 )
 def _placed(block: Block, placement: Placement) -> Iterable[Diagnostic]:
     rule = _Placing(placement)
-    right: set[TensorType] = set()  # thousands of values are of a few types
     for operation, type in _tensors(block):
-        if type not in right and not _is_shared_out(operation):
-            wrong = list(rule.wrong(type))
-            for message in wrong:
+        if not _is_shared_out(operation):
+            for message in rule.wrong(type):
                 yield error(f"{message}, the placement says; found {type.text} [dist.R4]", operation.span)
-            if not wrong:
-                right.add(type)
 
 
 def _is_shared_out(operation: Operation) -> bool:
@@ -107,15 +115,19 @@ class _Placing:
         self._used = {group.mesh_axis for group in placement.groups}
         self._names = {size.text: axis for axis, size in placement.resized.items()}
         self._of_experts = {axis for axis, group in self._groups.items() if group.mesh_axis == EXPERT}
+        self.wrong = cache(self._wrong)  # thousands of values are of a few types
 
-    def wrong(self, type: TensorType) -> Iterator[str]:
+    def _wrong(self, type: TensorType) -> tuple[str, ...]:
         """The axes that lie otherwise, and where they must lie."""
-        for place, (dim, on) in enumerate(zip(type.dims, type.axes, strict=True)):
-            axis = self._names.get(dim.text, dim.text)
-            axes = tuple(mesh_axis for mesh_axis in on if mesh_axis in self._used)
-            group = self._groups.get(axis)
-            if not self._is_of_experts(place, axis, axes) and (group is not None or dim.symbols == (dim.text,)):
-                yield from _elsewhere(axis, axes, group)  # a placement can't name a number or a composite
+        places = enumerate(zip(type.dims, type.axes, strict=True))
+        return tuple(message for place, (dim, on) in places for message in self._wrong_dimension(place, dim, on))
+
+    def _wrong_dimension(self, place: int, dim: Expr, on: Iterable[str]) -> Iterator[str]:
+        axis = self._names.get(dim.text, dim.text)
+        axes = tuple(mesh_axis for mesh_axis in on if mesh_axis in self._used)
+        group = self._groups.get(axis)
+        if not self._is_of_experts(place, axis, axes) and (group is not None or dim.symbols == (dim.text,)):
+            yield from _elsewhere(axis, axes, group)  # a placement can't name a number or a composite
 
     def _is_of_experts(self, place: int, axis: str, axes: tuple[str, ...]) -> bool:
         """Whether the rows of a token lie where their experts do, which are the rows of weights."""
@@ -125,23 +137,28 @@ class _Placing:
 
 @DIST.rule("R5", "in training a placement has an axis with `between` exactly if the block's strategy shards the sequence")
 def _between(ir: DistributedTaskIR, block: Block, placement: Placement) -> Iterable[Diagnostic]:
-    strategy = next((strategy for strategy in ir.strategies if strategy.symbol == block.strategy), None)
-    if strategy is None or not any(task.phase == "forward" for task in block.tasks):
-        return
-    shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
-    if shards != any(group.between and group.mesh_axis == TENSOR for group in placement.groups):
-        wanted, found = ("an axis", "none") if shards else ("no axis", "one")
-        message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
-        yield error(message, placement.span)
+    in_training = any(task.phase == "forward" for task in block.tasks)
+    for strategy in [one for one in ir.strategies if one.symbol == block.strategy][:1] if in_training else ():
+        shards = as_word(strategy.fields.get("communication")) == "reduce_scatter_all_gather"
+        if shards != _shards_between(placement):
+            wanted, found = ("an axis", "none") if shards else ("no axis", "one")
+            message = f"@{strategy.symbol} shards {wanted} between tensor-parallel regions, and the placement names {found} [dist.R5]"
+            yield error(message, placement.span)
+
+
+def _shards_between(placement: Placement) -> bool:
+    """Whether a placement shards an axis between tensor-parallel regions."""
+    return any(group.between and group.mesh_axis == TENSOR for group in placement.groups)
 
 
 def _elsewhere(axis: str, found: tuple[str, ...], group: Group | None) -> Iterator[str]:
     """Where an axis must lie, if it lies on other axes of the mesh than its group says; between regions it may lie there or nowhere."""
-    wanted = () if group is None else (group.mesh_axis,)
-    nowhere = group is not None and group.between and not found
-    if found != wanted and not nowhere:
-        where = f"on '{wanted[0]}'" if wanted else "whole on every rank"
-        yield f"the axis {axis} lies {where}"
+    wanted = f"on '{group.mesh_axis}'" if group is not None else "whole on every rank"
+    allowed = {() if group is None else (group.mesh_axis,)}
+    if group is not None and group.between:
+        allowed.add(())
+    if found not in allowed:
+        yield f"the axis {axis} lies {wanted}"
 
 
 def _tensors(block: Block) -> Iterator[tuple[Operation, TensorType]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
+from bpir.dialects.bp import TensorType
 from bpir.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from bpir.ir.diagnostic import Diagnostic, error
 from bpir.ir.dialect import is_input, level_of_operation
@@ -112,10 +114,15 @@ def _rule(what: str) -> str:
 
 def _sharded(operation: Operation) -> list[Diagnostic]:
     """A tensor of a model names no axis of a mesh: a strategy shards it."""
-    arguments = (argument for region in operation.regions for block in region.blocks for argument in block.arguments)
-    sharded = [type for type in tensors_of((*operation.results, *arguments)) if any(type.axes) or type.unreduced or type.shared]
+    arguments = chain.from_iterable(block.arguments for block in operation.blocks)
+    sharded = filter(_names_axes, tensors_of((*operation.results, *arguments)))
     message = f"'{operation.name}' must not hold parallelism at this level, found {{}}: say it in bind.strategy [model.F1]"
     return [error(message.format(type.text), operation.span) for type in dict.fromkeys(sharded)]
+
+
+def _names_axes(type: TensorType) -> bool:
+    """Whether a type names an axis of a mesh."""
+    return any(type.axes) or bool(type.unreduced or type.shared)
 
 
 _NAMES_OR_NUMBERS = frozenset((SymbolRefAttr, IntegerAttr))

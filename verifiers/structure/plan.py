@@ -29,20 +29,28 @@ def verify(module: Operation) -> list[Diagnostic]:
     if not any(o.dialect == ir.level for o in ir.operations):
         return []
     findings = Findings("plan", ir.symbols.facts if ir.sections else Facts((), {}))
-    tasks = {task.symbol: task for task in ir.tasks}
-    buffers = {buffer.symbol: buffer for buffer in ir.buffers}
+    tasks, buffers = _by_name(ir)
     _references(findings, ir, tasks, buffers)
     if not findings.diagnostics:
         _sound(findings, ir, tasks, buffers)
     _transfers(findings, ir, tasks)
     _meshes(findings, ir)
-    unshared = verify_shares(findings.facts, ir.stages, _shared(ir), "section")
-    sound = not findings.diagnostics and not unshared
-    if sound and ir.stages and ir.deployments:
-        from bpir.verifiers.stages.capacity import verify_stage_capacity
+    found = [*findings.diagnostics, *verify_shares(findings.facts, ir.stages, _shared(ir), "section")]
+    return found or _capacity(ir)
 
-        return verify_stage_capacity(ir)
-    return [*findings.diagnostics, *unshared]
+
+def _by_name(ir: PortablePlanIR) -> tuple[dict[str, Task], dict[str, Buffer]]:
+    """The tasks and the buffers of a plan by name."""
+    return {task.symbol: task for task in ir.tasks}, {buffer.symbol: buffer for buffer in ir.buffers}
+
+
+def _capacity(ir: PortablePlanIR) -> list[Diagnostic]:
+    """What is wrong with the memory of the stages of a sound plan."""
+    if not ir.stages or not ir.deployments:
+        return []
+    from bpir.verifiers.stages.capacity import verify_stage_capacity
+
+    return verify_stage_capacity(ir)
 
 
 def _sound(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
@@ -59,8 +67,12 @@ def _sound(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task], bu
 
 def _shared(ir: PortablePlanIR) -> dict[str, tuple[Section, Expr]]:
     """The sections that stages share out, with their runs: all that do more than send along an axis of the mesh."""
-    between = {task.symbol for task in ir.tasks if task.kind == "transfer" or task.along}
-    return {s.symbol: (s, s.times) for s in ir.sections if not {t.symbol for t in ir.tasks[s.extent.start : s.extent.stop]} <= between}
+    return {section.symbol: (section, section.times) for section in ir.sections if not _only_sends(ir, section)}
+
+
+def _only_sends(ir: PortablePlanIR, section: Section) -> bool:
+    """Whether all tasks of a section send something from one rank to another."""
+    return all(task.kind == "transfer" or task.along for task in ir.tasks[section.extent.start : section.extent.stop])
 
 
 _NAMED: tuple[tuple[type[OperationDeclaration], tuple[tuple[str, str], ...]], ...] = (
@@ -79,18 +91,19 @@ def _references(findings: Findings, ir: PortablePlanIR, tasks: Mapping[str, Task
         for field, what in lists.get(operation.declaration, ()):
             names, known = references(operation.properties.get(field)), named[what]
             once = set(names)
-            if not once <= known.keys():
-                _unknown(findings, operation, (field, what), names, known)
-            if len(once) != len(names):
-                findings.refuse("R1", operation, f"'{field}' names a {what} twice")
+            if len(once) != len(names) or not once <= known.keys():
+                _wrong_names(findings, operation, (field, what), names, known)
 
 
-def _unknown(findings: Findings, operation: Operation, list_: tuple[str, str], names: Iterable[str], known: Mapping[str, object]) -> None:
-    """Refuse the names of a list that are not known, of a field that names tasks or buffers."""
+def _wrong_names(
+    findings: Findings, operation: Operation, list_: tuple[str, str], names: Sequence[str], known: Mapping[str, object]
+) -> None:
+    """Refuse the names of a list that are not known, and a name that is there twice; the list is a field of tasks or buffers."""
     field, what = list_
     for name in names:
         if name not in known:
             findings.refuse("R1", operation, f"'{field}' names no {what}: @{name}{suggestion(name, known)}")
+    findings.require("R1", len(set(names)) == len(names), operation, f"'{field}' names a {what} twice")
 
 
 @PLAN.rule("R2", "tasks are behind those that they are after, without a cycle")
@@ -99,12 +112,9 @@ def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | 
     after = {name: task.after for name, task in tasks.items()}
     order = ordered(after)
     if len(order) < len(tasks):
-        path = cycle(after, after.keys() - set(order))
-        notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in pairwise(path)]
-        text = " -> ".join(f"@{name}" for name in path)
-        findings.refuse("R2", tasks[path[0]], f"the dependencies are cyclic: {text}", *notes[:8])
+        _refuse_cycle(findings, tasks, cycle(after, after.keys() - set(order)))
         return None
-    place = {name: index for index, name in enumerate(tasks)}
+    place = dict(zip(tasks, range(len(tasks)), strict=True))
     for name in order:
         later = [other for other in after[name] if place[other] > place[name]]
         if later:
@@ -112,10 +122,17 @@ def _acyclic(findings: Findings, tasks: Mapping[str, Task]) -> dict[str, int] | 
     return place
 
 
+def _refuse_cycle(findings: Findings, tasks: Mapping[str, Task], path: Sequence[str]) -> None:
+    notes = [note(f"@{name} is after @{other}", tasks[name].span) for name, other in pairwise(path)]
+    text = " -> ".join(f"@{name}" for name in path)
+    findings.refuse("R2", tasks[path[0]], f"the dependencies are cyclic: {text}", *notes[:8])
+
+
 def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, Buffer]) -> None:
     """Each buffer says which tasks use it, and lives as long as they do."""
-    consumers, producers = _users(tasks, buffers)
-    place = {name: index for index, name in enumerate(tasks)}
+    consumers = _users({name: task.reads for name, task in tasks.items()}, buffers)
+    producers = _users({name: task.writes for name, task in tasks.items()}, buffers)
+    place = dict(zip(tasks, range(len(tasks)), strict=True))
     for name, holder in buffers.items():
         _same_users(findings, holder, "producers", "write", holder.producers, producers[name], place)
         _same_users(findings, holder, "consumers", "read", holder.consumers, consumers[name], place)
@@ -123,19 +140,13 @@ def _uses(findings: Findings, tasks: Mapping[str, Task], buffers: Mapping[str, B
         _lifetime(findings, holder, [place[user] for names in users for user in names[:1] + names[-1:]], len(tasks))
 
 
-_Users = dict[str, list[str]]
-
-
-def _users(tasks: Mapping[str, Task], buffers: Iterable[str]) -> tuple[_Users, _Users]:
-    """The tasks that read each buffer, and those that write it, in order."""
-    consumers: _Users = {name: [] for name in buffers}
-    producers: _Users = {name: [] for name in buffers}
-    for name, task in tasks.items():
-        for buffer in task.reads:
-            consumers[buffer].append(name)
-        for buffer in task.writes:
-            producers[buffer].append(name)
-    return consumers, producers
+def _users(used: Mapping[str, Iterable[str]], buffers: Iterable[str]) -> dict[str, list[str]]:
+    """The tasks that use each buffer, in order, given what each task uses."""
+    found: dict[str, list[str]] = {name: [] for name in buffers}
+    for name, names in used.items():
+        for buffer in names:
+            found[buffer].append(name)
+    return found
 
 
 @PLAN.rule("R4", "producers and consumers of a buffer are the tasks that write and read it")
@@ -143,13 +154,12 @@ def _same_users(
     findings: Findings, holder: Buffer, field: str, verb: str, written: Sequence[str], expected: list[str], place: Mapping[str, int]
 ) -> None:
     """A buffer lists the expected tasks, in any order; the workspace may list none."""
-    if [*written] == expected:
+    if [*written] == expected or (not written and holder.role == "workspace"):
         return
     wrong = sorted(set(written) ^ set(expected), key=place.__getitem__)
-    if wrong and (written or holder.role != "workspace"):
-        names = ", ".join(f"@{name} {f'{verb}s' if name in expected else 'does not'}" for name in wrong[:4])
-        message = f"the {field} of @{holder.symbol} are not the tasks that {verb} it: {names}"
-        findings.refuse("R4", holder, message)
+    names = ", ".join(f"@{name} {f'{verb}s' if name in expected else 'does not'}" for name in wrong[:4])
+    message = f"the {field} of @{holder.symbol} are not the tasks that {verb} it: {names}"
+    findings.require("R4", not wrong, holder, message)
 
 
 @PLAN.rule("R3", "the lifetime of a buffer covers its uses")
@@ -186,11 +196,11 @@ def _needing(members: Sequence[str], after: After, place: Mapping[str, int]) -> 
 def _together(findings: Findings, ir: PortablePlanIR) -> None:
     """The tasks of a concurrent group are of the same sections: sections run one after another."""
     of = _sections_of_tasks(ir) if ir.groups else {}
-    for group in ir.groups if ir.sections else ():
+    for group in ir.groups:
         first, *others = group.tasks
-        other = next((name for name in others if of[name] != of[first]), None)
-        if other is not None:
-            findings.refuse("R5", group, f"@{other} can't run at once with @{first}: they are of different sections")
+        other = next((name for name in others if of[name] != of[first]), first)
+        message = f"@{other} can't run at once with @{first}: they are of different sections"
+        findings.require("R5", other == first, group, message)
 
 
 def _sections_of_tasks(ir: PortablePlanIR) -> dict[str, set[str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 
 from bpir.dialects.bp import Assume, Bind, Symbols, SymbolTable, expressions_in, symbol_table, undeclared_symbol
 from bpir.ir.attributes import Attribute
@@ -36,18 +38,24 @@ def undeclared(module: Operation, operations: Sequence[Operation], properties: I
     own = [o for o in operations if o.name in ours]
     declared = set(symbol_table(module).names)
     faulty = _faulty(own, (attribute for operation, _, attribute in properties if operation.name in ours), declared)
-    first: dict[str, Operation] = {}  # what follows says it again
-    for operation in own if faulty else [o for o in own if isinstance(o.declaration, Bind)]:
+    first = _first_uses(own if faulty else [bound.operation for bound in Bind.each(own)], faulty, declared)
+    return [error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)) for name, operation in first.items()]
+
+
+def _first_uses(operations: Iterable[Operation], faulty: set[Attribute], declared: set[str]) -> dict[str, Operation]:
+    """The first operation that uses or binds each undeclared symbol: what follows says it again."""
+    first: dict[str, Operation] = {}
+    for operation in operations:
         for name in _unknown(operation, faulty, declared):
             first.setdefault(name, operation)
-    return [error(f"{undeclared_symbol(name, declared)} [bp.R1]", _place(operation, name)) for name, operation in first.items()]
+    return first
 
 
 def _faulty(operations: Sequence[Operation], properties: Iterable[Attribute], declared: set[str]) -> set[Attribute]:
     """The attributes and types of the operations that hold an undeclared symbol."""
     used = set(properties)
-    used.update({value.type for operation in operations for value in operation.results})
     for operation in operations:
+        used.update(map(_TYPE, operation.results))
         if operation.attributes or operation.regions:
             used.update(_outside(operation))
     return {attribute for attribute in used if not declared.issuperset(_symbols_in(attribute))}
@@ -70,12 +78,13 @@ def _unknown(operation: Operation, faulty: set[Attribute], declared: set[str]) -
     return list(unknown)
 
 
+_TYPE = attrgetter("type")
+
+
 def _outside(operation: Operation) -> list[Attribute]:
     """The parts of an operation outside its properties: free attributes, and the types of what it defines."""
-    found: list[Attribute] = list(operation.attributes.values())
-    found += [value.type for value in operation.results]
-    found += [argument.type for region in operation.regions for block in region.blocks for argument in block.arguments]
-    return found
+    defined = chain(operation.results, *(block.arguments for block in operation.blocks))
+    return [*operation.attributes.values(), *map(_TYPE, defined)]
 
 
 def _place(operation: Operation, name: str) -> Span | None:
@@ -115,21 +124,22 @@ def _relations(module: Operation) -> Iterable[Diagnostic]:
     table = symbol_table(module)
     broken = table.facts.violations()
     stating = [found for o in _saying(module) if (found := Symbols.of(o) or Assume.of(o)) is not None]
-    for operation in stating if broken else ():
-        for relation in operation.relations:
-            if relation in broken:
-                fault = f"{_fault(relation, table)}{_numbers_of(relation, table)}"
-                yield error(f"the relation '{relation.text}' {fault} [bp.R4]", operation.span)
     if not broken:
         yield from _unsatisfied(table, stating)
+        return
+    for operation in stating:
+        for relation in filter(broken.__contains__, operation.relations):
+            fault = f"{_fault(relation, table)}{_numbers_of(relation, table)}"
+            yield error(f"the relation '{relation.text}' {fault} [bp.R4]", operation.span)
 
 
 def _unsatisfied(table: SymbolTable, stating: Sequence[Symbols | Assume]) -> Iterator[Diagnostic]:
     """Refuse relations that no numbers satisfy, at the last one that is needed for that."""
     answer = table.facts.satisfied
     if answer.witness is None:
-        own = [operation for operation in stating if not set(answer.relations).isdisjoint(operation.relations)]
-        yield error(f"{answer.text(table.bindings)} [bp.R4]", next((o.span for o in reversed(own) if o.span is not None), None))
+        needed = set(answer.relations)
+        spans = [operation.span for operation in reversed(stating) if not needed.isdisjoint(operation.relations)]
+        yield error(f"{answer.text(table.bindings)} [bp.R4]", next(filter(None, spans), None))
 
 
 def _saying(module: Operation) -> list[Operation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from bpir.dialects.model.attention import BatchMatmul
@@ -106,12 +106,15 @@ class Needs:
         Of every softmax that a batched product feeds and that feeds one, with nothing but operations element by element between.
         """
         products = [o for o in self.operations if isinstance(o.declaration, BatchMatmul)]
-        between = _walk(products, self._readers) & _walk(products, self._producers)
         feeding = _walk(products, self._producers)
+        between = _walk(products, self._readers) & feeding
         softmaxes = [o for o in self.operations if isinstance(o.declaration, Softmax) and o in between]
-        dropouts = {o for softmax in softmaxes for o in self._readers(softmax) if _is(o, "masked")} & feeding
         before, behind = (_walk(softmaxes, step).intersection(products) for step in (self._producers, self._readers))
-        return {*softmaxes, *dropouts, *before}, behind
+        return {*softmaxes, *before, *(self._dropouts(softmaxes) & feeding)}, behind
+
+    def _dropouts(self, softmaxes: Iterable[Operation]) -> set[Operation]:
+        """The dropouts that read a softmax."""
+        return {reader for softmax in softmaxes for reader in self._readers(softmax) if _is(reader, "masked")}
 
     @staticmethod
     def _producers(operation: Operation) -> list[Operation]:
@@ -123,22 +126,26 @@ class Needs:
     # --- what is made again
 
     def _repeat(self, behind: set[Operation]) -> None:
+        """Find what backward makes again: what the strategy recomputes, and the collectives that it repeats."""
         recompute = self.choices.recompute
-        gathers = {v for v in self._uses if self.entering(v)} if self.layout.scattered else set()
-        self.products = behind if recompute == "core_attention" else set()
-        if recompute in ("attention", "core_attention"):
+        if recompute == "full":
+            self._everything()
+        elif recompute != "none":
+            self.products = behind if recompute == "core_attention" else set()
             self.recomputed = self.attention | self.products
         if self.choices.all_gather_redo:
-            self.gathered_again = set(gathers)
+            self.gathered_again |= self._gathers()
         elif self.calculon and recompute == "attention":
-            self.gathered_again = {v for v in gathers if len(self.entering(v)) > 1}
-        if recompute == "full":
-            self._everything(gathers)
+            self.gathered_again = {value for value in self._gathers() if len(self.entering(value)) > 1}
 
-    def _everything(self, gathers: set[Value]) -> None:
+    def _gathers(self) -> set[Value]:
+        """The values that are gathered where a region begins."""
+        return {value for value in self._uses if self.entering(value)} if self.layout.scattered else set()
+
+    def _everything(self) -> None:
         if self.calculon:
             self.recomputed = set(self.operations)
-            self.gathered_again = set(gathers)
+            self.gathered_again = self._gathers()
             self.reduced_again = {v for o in self.operations for v in o.results if self.layout.leaves(v)}
             return
         for operation in self.operations:
@@ -167,10 +174,11 @@ class Needs:
     def is_made_again(self, kept: Kept) -> bool:
         """Whether backward makes the value again: gathers it, where it lies whole inside a region, or computes it."""
         need, gathered = kept
-        if gathered:
-            return need in self.gathered_again
-        owner = need if isinstance(need, Operation) else need.owner
-        return isinstance(owner, Operation) and owner in self.recomputed and owner not in self.products
+        return need in self.gathered_again if gathered else self._is_computed_again(_maker(need))
+
+    def _is_computed_again(self, maker: object) -> bool:
+        """Whether backward computes again, and does not keep, what an operation makes; nothing else is computed."""
+        return maker in self.recomputed and maker not in self.products
 
     @cached_property
     def unread(self) -> set[Operation]:
@@ -178,7 +186,7 @@ class Needs:
         reads = [kept for o in self.operations for kept in self._of_gradients(o)]
         reads += [self.read_as(o, value) for o in self.recomputed for value in o.operands]
         again = {need for need, _ in filter(self.is_made_again, reads)} | self.gathered_again | self.reduced_again
-        return self.recomputed.difference(need if isinstance(need, Operation) else need.owner for need in again)
+        return self.recomputed.difference(map(_maker, again))
 
     def repeated_collectives(self) -> list[Value]:
         """The values whose collective is under recommunication, in the order of the model."""
@@ -195,6 +203,11 @@ def _uses_with_gradient(model: Operation) -> dict[Value, set[Use]]:
         for index in places:
             found.setdefault(operation.operands[index], set()).add((operation, index))
     return found
+
+
+def _maker(need: Value | Operation) -> object:
+    """The operation that makes a value, or a mask; the block whose argument the value is."""
+    return need if isinstance(need, Operation) else need.owner
 
 
 def _is(operation: Operation, trait: str) -> bool:

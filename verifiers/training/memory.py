@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, filterfalse
+
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.facts import Activations, LayerMemory, Memory
 from bpir.dialects.model.rules.conventions import Calculon, LayerView
@@ -119,14 +121,17 @@ class MemoryCheck:
         return [kept for kept in again if kept[0] not in own] if len(again) < len(charged) else []
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
+        """What a layer drops under Calculon's convention."""
         choices = self.convention.choices
         inside = [self.trace.layout.enters_region(operation, index) for index in range(len(operation.operands))]
         if any(map(self._from_fork, operation.operands, inside)):
             return {"activation", "reused"}
         if any(inside) and (choices.all_gather_redo or choices.recompute == "full"):
             return {"activation"}
-        again = choices.recompute in ("attention", "full") and operation in self.needs.attention
-        return self._of_repeated_attention(view) if again else set()
+        return self._of_repeated_attention(view) if self._is_attention_again(operation) else set()
+
+    def _is_attention_again(self, operation: Operation) -> bool:
+        return self.convention.choices.recompute in ("attention", "full") and operation in self.needs.attention
 
     @staticmethod
     def _of_repeated_attention(view: LayerView) -> set[str]:
@@ -212,14 +217,18 @@ class MemoryCheck:
         working = total(row.facts.activation for row in rows if "reused" not in row.dropped)
         if self.convention.choices.recompute == "full":
             return Activations(working, ZERO, self._checkpoint())
-        stored = [row.facts.activation for row in rows if "activation" not in row.dropped]
-        elsewhere = [-row.facts.output for row in rows if "output" in row.dropped]
-        return Activations(working, total((*stored, *elsewhere)), ZERO)
+        return Activations(working, total(map(_stored, rows)), ZERO)
 
     def _checkpoint(self) -> Expr:
         """The inputs of the block that `full` keeps: those that backward reads."""
         if isinstance(self.convention, Calculon):
             return total(self.trace.expected(v).bytes for v in self.trace.model.arguments)
         inputs: list[Kept] = [(value, False) for value in self.gathered]
-        inputs += [kept for charged in self.charged.values() for kept in charged]
-        return total(self._bytes(kept) for kept in inputs if not self.needs.is_made_again(kept))
+        inputs += chain.from_iterable(self.charged.values())
+        return total(map(self._bytes, filterfalse(self.needs.is_made_again, inputs)))
+
+
+def _stored(row: Memory) -> Expr:
+    """The bytes of activations that a layer adds to those of its block: less its result, where another layer stores that."""
+    kept = ZERO if "activation" in row.dropped else row.facts.activation
+    return kept - row.facts.output if "output" in row.dropped else kept
