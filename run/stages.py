@@ -14,6 +14,7 @@ import attrs
 from bpir.dialects.dist.stages import Border, Stage, Transfer
 from bpir.dialects.levels import DistributedTaskIR
 from bpir.dialects.network import BACKWARD, part_of_phase
+from bpir.dialects.replicas import REPLICAS
 from bpir.dialects.stages import PIPELINE
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error
 from bpir.run.call import Array
@@ -82,7 +83,7 @@ def wrong_transfers(border: Border, mesh: Mesh, sent: Sequence[tuple[str, Array]
         if not isinstance(task, Transfer):
             continue
         value = task.operation.operands[0]
-        layout = numbers.layout(value, task)
+        layout = numbers.layout(value, task).among({axis: mesh.sizes[axis] for axis in REPLICAS if axis in mesh.sizes})
         part = BACKWARD if part_of_phase(task.phase) == BACKWARD else "forward"
         for array in (array for name, array in sent if name == part):
             if array.shape != layout.dims:

@@ -39,6 +39,13 @@ class Layout:
         """Whether its rows lie where their experts do: they are counted over batch, tokens and rows, and dealt out one by one."""
         return len(self.axes) >= ROWS and EXPERT in self.axes[ROWS - 1]
 
+    def among(self, replicas: Mapping[str, int]) -> Layout:
+        """The layout over all replicas, each of which has its own part of the first dimension: the axes with their sizes, in mesh order."""
+        first, *axes = self.axes
+        own = tuple(axis for axis in replicas if axis not in first)
+        count = prod(replicas[axis] for axis in own)
+        return Layout((self.dims[0] * count, *self.dims[1:]), ((*own, *first), *axes), self.unreduced, self.shared)
+
 
 @attrs.frozen(eq=False)
 class Mesh:

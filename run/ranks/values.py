@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import attrs
 
@@ -57,9 +56,7 @@ class Ranks:
         replicas, task = self.replicas, dist.Task.of(value.producer)
         if not replicas or (task is not None and task.phase in OF_WEIGHTS):
             return layout
-        count = prod(self.mesh.sizes[axis] for axis in replicas)
-        first, *axes = layout.axes
-        return Layout((layout.dims[0] * count, *layout.dims[1:]), ((*replicas, *first), *axes), layout.unreduced, layout.shared)
+        return layout.among({axis: self.mesh.sizes[axis] for axis in replicas})
 
     def placed(self, task: dist.Task | dist.State | dist.Block, array: Array, layout: Layout) -> list[Array]:
         """The ranks' parts of a whole array; of a partial sum the first rank has all."""
