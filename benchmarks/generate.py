@@ -1,6 +1,6 @@
 """Writes files to measure on: generic operations of about 250 bytes with work attributes, and custom-form plans of repeated blocks.
 
-python benchmarks/generate.py generic 10000 [--distinct]    python benchmarks/generate.py model 100
+python benchmarks/generate.py generic 10000 [--distinct]    ... named 10000    ... model 100
 """
 
 from __future__ import annotations
@@ -20,6 +20,26 @@ def generic(count: int, distinct: bool) -> str:
         lines.append(
             f'%{index} = "ext.task"(%{index - 1}) {{axis = "tensor", index = {index % 64} : i64, layer = "block.{index % 24}.mlp", '
             f"phase = @forward, work = #bp.work<{work}>}} : (!ext.tensor<B, S, H>) -> !ext.tensor<B, S, H>"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def named(count: int) -> str:
+    """`count` operations of which each has a name, a number and a list of symbols of its own, and reads parameters that many read."""
+    lines = [
+        '%w0 = "ext.parameter"() {name = "w0"} : () -> !ext.tensor<H, F>',
+        '%w1 = "ext.parameter"() {name = "w1"} : () -> !ext.tensor<F, H>',
+    ]
+    lines += ['%b = "ext.parameter"() {name = "b"} : () -> !ext.tensor<H>', '%0 = "ext.input"() : () -> !ext.tensor<B, S, H>']
+    for index in range(1, count - 3):
+        formula = index % 100
+        work = f"ops = {2 * formula + 2}*B*S*H*d*h/t, read = {formula + 1}*B*S*H*e, write = B*S*d*e*h/t"
+        after = f"@block.{index - 1}.a, @block.{index - 1}.b, @block.{index // 2}.c"
+        weight = "F, H" if index % 2 else "H, F"
+        lines.append(
+            f'%{index} = "ext.task"(%{index - 1}, %w{index % 2}, %b) {{name = "block.{index}.mlp.expand", after = [{after}], '
+            f"index = {index} : i64, phase = @forward, work = #bp.work<{work}>}} : "
+            f"(!ext.tensor<B, S, H>, !ext.tensor<{weight}>, !ext.tensor<H>) -> !ext.tensor<B, S, H>"
         )
     return "\n".join(lines) + "\n"
 
@@ -58,11 +78,12 @@ def model(layers: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=("generic", "model"))
+    parser.add_argument("kind", choices=("generic", "named", "model"))
     parser.add_argument("count", type=int)
     parser.add_argument("--distinct", action="store_true")
     args = parser.parse_args()
-    sys.stdout.write(generic(args.count, args.distinct) if args.kind == "generic" else model(args.count))
+    made = {"named": named, "model": model}.get(args.kind)
+    sys.stdout.write(made(args.count) if made is not None else generic(args.count, args.distinct))
 
 
 if __name__ == "__main__":

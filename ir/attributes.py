@@ -107,6 +107,9 @@ class StringAttr(Attribute):
             yield " : "
             yield self.type
 
+    def array_piece(self) -> str | Attribute:
+        return self if self.type is not None else quoted(self.value)
+
 
 class UnitAttr(Attribute):
     """`unit`: present or absent."""
@@ -121,9 +124,11 @@ class ArrayAttr(Attribute):
     values: tuple[Attribute, ...]
 
     def pieces(self) -> Iterable[str | Attribute]:
-        yield "["
-        yield from joined([value.array_piece() for value in self.values])
-        yield "]"
+        items = [value.array_piece() for value in self.values]
+        texts = [item for item in items if isinstance(item, str)]
+        if len(texts) == len(items):
+            return (f"[{', '.join(texts)}]",)
+        return ("[", *joined(items), "]")
 
 
 class DictAttr(Attribute):
@@ -170,6 +175,9 @@ class SymbolRefAttr(Attribute):
 
     def pieces(self) -> Iterable[str | Attribute]:
         return (self.text,)
+
+    def array_piece(self) -> str:
+        return self.text
 
 
 class IntegerAttr(Attribute):

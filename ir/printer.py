@@ -9,14 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
-from bpir.ir.attributes import Attribute, FunctionType, Type, dictionary, quoted, render
+from bpir.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    FunctionType,
+    StringAttr,
+    SymbolRefAttr,
+    Type,
+    UnitAttr,
+    is_bare_word,
+    quoted,
+    render,
+)
 from bpir.ir.declaration import Inexpressible, OperationDeclaration, Piece, Signature
 from bpir.ir.names import Names
 from bpir.ir.operation import Block, Operation, Region, Value, types_of
 
 _Step = Any  # a text, or an iterator of steps
+_EACH_ITS_OWN = frozenset((StringAttr, SymbolRefAttr, ArrayAttr))  # names, of which each operation has its own
+_PIECE = 1000  # texts of operations or less that make a piece of the output
+_REMEMBERED = 20_000  # texts, of what is said again and again
 
 
 def print_module(module: Operation, generic: bool = False, locations: bool = False) -> str:
@@ -28,6 +43,11 @@ def print_module(module: Operation, generic: bool = False, locations: bool = Fal
         locations: print `loc(...)` where an operation or a block argument has one.
     """
     return _Printer(module, generic, locations).text()
+
+
+def printed(module: Operation, generic: bool = False, locations: bool = False) -> Iterator[str]:
+    """The same text in pieces, each made when it is asked for: all of it at once may be as large as the module."""
+    return _Printer(module, generic, locations).pieces()
 
 
 def print_with_places(module: Operation, generic: bool = False) -> tuple[str, list[tuple[Operation, int]]]:
@@ -51,22 +71,36 @@ class _Printer:
         self._dictionaries: dict[tuple[tuple[str, Attribute], ...], str] = {}
 
     def text(self) -> str:
+        for _ in self._steps():
+            pass
+        return "".join(self.out)
+
+    def pieces(self) -> Iterator[str]:
+        """The text, forgotten piece by piece."""
+        for _ in self._steps():
+            yield "".join(self.out)
+            self.out.clear()
+        yield "".join(self.out)
+
+    def _steps(self) -> Iterator[None]:
+        """Print the root; stops where there is a piece or more."""
         root = self.root
         if not self.generic and _is_bare(root):
             for operation in root.body:
-                self.drive(self.operation(operation, "", "builtin"))
+                yield from self._drive(self.operation(operation, "", "builtin"))
                 self.out.append("\n")
         else:
-            self.drive(self.operation(root, "", "builtin"))
+            yield from self._drive(self.operation(root, "", "builtin"))
             self.out.append("\n")
         if root.metadata:
             self.out.append(f"\n{root.metadata}\n")
-        return "".join(self.out)
 
-    def drive(self, first: str | Iterator[_Step]) -> None:
+    def _drive(self, first: str | Iterator[_Step]) -> Iterator[None]:
         """Run the generators of nested regions with a stack of our own."""
         if isinstance(first, str):
             self.out.append(first)
+            if len(self.out) > _PIECE:
+                yield
             return
         out = self.out
         stack = [first]
@@ -74,6 +108,8 @@ class _Printer:
             for step in stack[-1]:
                 if step.__class__ is str:
                     out.append(step)
+                    if len(out) > _PIECE:
+                        yield
                 else:
                     stack.append(step)
                     break
@@ -188,15 +224,27 @@ class _Printer:
     def _text(self, attribute: Attribute) -> str:
         found = self._texts.get(attribute)
         if found is None:
-            found = self._texts[attribute] = render(attribute)
+            found = render(attribute)
+            if len(self._texts) < _REMEMBERED:
+                self._texts[attribute] = found
         return found
 
     def _dictionary(self, entries: dict[str, Attribute]) -> str:
         key = tuple(entries.items())
         found = self._dictionaries.get(key)
         if found is None:
-            found = self._dictionaries[key] = render(dictionary(key))
+            said = [self._entry(name, attribute) for name, attribute in sorted(key, key=itemgetter(0))]
+            found = f"{{{', '.join(said)}}}"
+            if len(self._dictionaries) < _REMEMBERED:
+                self._dictionaries[key] = found
         return found
+
+    def _entry(self, name: str, attribute: Attribute) -> str:
+        word = name if is_bare_word(name) else quoted(name)
+        kind = attribute.__class__
+        if kind is UnitAttr:
+            return word
+        return f"{word} = {attribute.text if kind in _EACH_ITS_OWN else self._text(attribute)}"
 
     def _location(self, location: Attribute | None) -> str:
         return "" if location is None else " " + self._text(location)

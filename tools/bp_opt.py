@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from bpir.tools.common import Tool, only_file, paints_output, read_source, report, wants_color, write_output
+from bpir.tools.common import Tool, only_file, paints_output, read_source, report, wants_color, write_output, write_pieces
 from bpir.tools.options import OUTPUT, SPLIT_INPUT_FILE, VERIFY_DIAGNOSTICS, Arguments, Option, UsageError
 from bpir.tools.sections import run_section, sections
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bpir.passes.base import Pass
     from bpir.passes.manager import PassManager
     from bpir.passes.observers import Dumps
+
+    Output = str | Operation
 
 OPTIONS = [
     Option("pass", value="NAME{...}", help="run a pass, such as --pass='plan-inference' (repeat; in order)"),
@@ -70,12 +72,12 @@ def body(arguments: Arguments) -> int:
     destination = arguments.value("o")
     if not arguments.flag("verify-only") and (destination is None or not run.failed):
         with run.timing.section("Output"):
-            text = "// -----\n".join(outputs)
+            pieces: Iterable[str] = run.printed(outputs)
             if destination is None and paints_output(arguments):
                 from bpir.tools.pygments_lexer import painted
 
-                text = painted(text)
-            write_output(text, destination)
+                pieces = [painted("".join(pieces))]
+            write_pieces(pieces, destination)
     if arguments.flag("timing"):
         sys.stderr.write(run.timing.render())
     return 1 if run.failed else 0
@@ -111,18 +113,32 @@ class _Run:
     def passes(self) -> list[Pass]:
         return _passes(self.arguments)
 
-    def one(self, section: Source) -> str:
-        """The output of one section of an input, or nothing."""
+    def one(self, section: Source) -> Output:
+        """The output of one section of an input: a text, or a module that is printed when it is written."""
         written = len(self.reproducers)
-        text, failed = run_section(self.arguments, section, self._process)
+        nothing: Output = ""
+        output, failed = run_section(self.arguments, section, self._process, nothing)
         self.failed = self.failed or failed
         if len(self.reproducers) > written:
             from bpir.ir.diagnostic import note
 
             report([note(f"what the pass was given, and the command, are in '{self.reproducers[-1]}'")], wants_color(self.arguments))
-        return text
+        return output
 
-    def _process(self, source: Source, found: list[Diagnostic]) -> str:
+    def printed(self, outputs: Iterable[Output]) -> Iterator[str]:
+        """The text of all outputs, in pieces."""
+        from bpir.ir.printer import printed
+
+        generic, locations = self.arguments.flag("print-op-generic"), self.arguments.flag("print-locations")
+        for index, output in enumerate(outputs):
+            if index:
+                yield "// -----\n"
+            if isinstance(output, str):
+                yield output
+            else:
+                yield from printed(output, generic=generic, locations=locations)
+
+    def _process(self, source: Source, found: list[Diagnostic]) -> Output:
         from bpir.parser import parse_module
         from bpir.passes.manager import PassManager
         from bpir.passes.observers import Reporting
@@ -144,10 +160,7 @@ class _Run:
         except Exception:
             self._reproduce(manager)
             raise
-        if arguments.flag("verify-only"):
-            return ""
-        with self.timing.section("Printer"):
-            return self._render(module)
+        return "" if arguments.flag("verify-only") else module
 
     def _formatted(self, source: Source) -> str:
         from bpir.tools.formatting import format_module
@@ -159,7 +172,7 @@ class _Run:
         from bpir.ir.printer import print_module
 
         generic, locations = self.arguments.flag("print-op-generic"), self.arguments.flag("print-locations")
-        return print_module(module, generic=generic, locations=locations).rstrip("\n") + "\n"
+        return print_module(module, generic=generic, locations=locations)
 
     def _reproduce(self, manager: PassManager) -> None:
         path = self.arguments.value("crash-reproducer")

@@ -53,7 +53,7 @@ def body(arguments: Arguments) -> int:
 
     failed = False
     for section in sections(arguments, read_source(target)):
-        answer, wrong = run_section(arguments, section, judge)
+        answer, wrong = run_section(arguments, section, judge, "")
         write_output(answer, None)
         failed = failed or wrong
     return 1 if failed else 0

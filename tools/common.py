@@ -16,6 +16,8 @@ from bpir.tools.options import COLOR, HELP, VERSION, Arguments, Option, UsageErr
 
 TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from bpir.ir.diagnostic import Diagnostic, Source
     from bpir.ir.operation import Operation
 
@@ -239,27 +241,41 @@ def write_output(text: str, path: str | None) -> None:
         DiagnosticError: it cannot be written.
         BrokenPipeError: the reader of standard output went away.
     """
-    data = text.encode("latin-1")
+    write_pieces([text], path)
+
+
+def write_pieces(pieces: Iterable[str], path: str | None) -> None:
+    """The same of a text in pieces.
+
+    Raises:
+        DiagnosticError: it cannot be written.
+        BrokenPipeError: the reader of standard output went away.
+    """
     if path is None or path == "-":
-        _write_standard_output(data)
+        _write_standard_output(pieces)
         return
     try:
         target = os.path.realpath(path)
         if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe: nothing to replace
             with open(target, "wb") as stream:
-                stream.write(data)
+                _write_to(stream, pieces)
         else:
-            _replace_file(target, data)
+            _replace_file(target, pieces)
     except OSError as failure:
         raise _cannot_write(path, failure) from None
 
 
-def _write_standard_output(data: bytes) -> None:
+def _write_to(stream: BinaryIO, pieces: Iterable[str]) -> None:
+    for piece in pieces:
+        stream.write(piece.encode("latin-1"))
+
+
+def _write_standard_output(pieces: Iterable[str]) -> None:
     try:
         if sys.stdout is None:
             raise OSError(9, "it is closed")
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        _write_to(sys.stdout.buffer, pieces)
         sys.stdout.buffer.flush()
     except OSError as failure:
         if sys.stdout is not None:  # or the interpreter tries to flush once more at its end, and complains
@@ -269,13 +285,13 @@ def _write_standard_output(data: bytes) -> None:
         raise _cannot_write("standard output", failure) from None
 
 
-def _replace_file(target: str, data: bytes) -> None:
+def _replace_file(target: str, pieces: Iterable[str]) -> None:
     """Write beside the target, then move over it."""
     part = f"{target}.{os.getpid()}.part"
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(descriptor, "wb") as stream:
-            stream.write(data)
+            _write_to(stream, pieces)
         if os.path.exists(target):
             os.chmod(part, os.stat(target).st_mode & 0o7777)
         os.replace(part, target)

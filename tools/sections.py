@@ -9,7 +9,11 @@ from bpir.tools.options import Arguments
 
 TYPE_CHECKING = False  # without `typing`, which is a part of every start
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from bpir.ir.diagnostic import Diagnostic, Source
+
+    T = TypeVar("T")
 
 
 def sections(arguments: Arguments, source: Source) -> Iterable[Source]:
@@ -21,23 +25,24 @@ def sections(arguments: Arguments, source: Source) -> Iterable[Source]:
     return split(source)
 
 
-def run_section(arguments: Arguments, section: Source, process: Callable[[Source, list[Diagnostic]], str]) -> tuple[str, bool]:
+def run_section(arguments: Arguments, section: Source, process: Callable[[Source, list[Diagnostic]], T], nothing: T) -> tuple[T, bool]:
     """The output of one section, or nothing; its diagnostics are shown, or compared with the expected ones.
 
     Args:
         process: gives the output; it adds to a list what it finds, or raises it.
+        nothing: the output where it raises.
 
     Returns:
         The output, and whether the section has failed.
     """
     found: list[Diagnostic] = []
-    text = ""
+    output = nothing
     if arguments.flag("split-input-file"):
         from bpir.ir.effort import BASE, allow
 
         allow(BASE)  # each section is a file of its own
     try:
-        text = process(section, found)
+        output = process(section, found)
     except Exception as failure:
         found.extend(explain_exception(failure))
     failed = any(d.severity == "error" for d in found)
@@ -47,4 +52,4 @@ def run_section(arguments: Arguments, section: Source, process: Callable[[Source
         found = verify_diagnostics(section, found)
         failed = bool(found)
     report(found, wants_color(arguments))
-    return text, failed
+    return output, failed

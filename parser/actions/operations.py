@@ -81,18 +81,18 @@ def generic(symbols: tuple[str, ...]) -> RawAction:
 
 
 def plain_operation(
-    name: str, declaration: OperationDeclaration | None, properties: Attribute | None, attributes: DictAttr | None, span: Span
+    name: str,
+    declaration: OperationDeclaration | None,
+    properties: dict[str, Attribute] | None,
+    attributes: dict[str, Attribute] | None,
+    span: Span,
 ) -> Operation:
     """An operation without operands, results and regions.
 
     Raises:
         DiagnosticError: it may not have the properties or attributes.
     """
-    operation = Operation(name, span=span, declaration=declaration)
-    if properties is not None:
-        operation.properties = _properties(properties, declaration)
-    if attributes is not None:
-        operation.attributes = dict(attributes.entries)
+    operation = Operation(name, properties=properties, attributes=attributes, span=span, declaration=declaration)
     if declaration is not None:
         _check_properties(operation, declaration, properties is not None)
     return operation

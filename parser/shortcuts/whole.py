@@ -10,7 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bpir.ir.attributes import Attribute, DictAttr, FunctionType, Type, UnitAttr, dictionary
+from bpir.ir.attributes import (
+    I64,
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    Type,
+    UnitAttr,
+)
 from bpir.ir.diagnostic import DiagnosticError, Span
 from bpir.ir.operation import Operation, Value
 from bpir.parser.actions.operations import plain_operation
@@ -18,6 +29,7 @@ from bpir.parser.lexer import DICTIONARY, FUNCTION_TYPE, SPACE, STRING_PATTERN, 
 from bpir.parser.state import ParserState
 
 MEMO_SIZE = 100_000
+MODELS = 10_000  # remembered operations: where there are more, each says something of its own
 
 _SPACE = SPACE.pattern
 _NAMES = rf"%{SUFFIX_PATTERN}(?:, %{SUFFIX_PATTERN})*+"
@@ -31,6 +43,9 @@ _ENTRY = re.compile(
     r"|@[A-Za-z_][A-Za-z0-9_$.]*+|\[[^<>\[\](){}\"/\-\x00]*+\]|[A-Za-z_][A-Za-z0-9_$.]*+"
     r"|[0-9]++(?: : [A-Za-z_][A-Za-z0-9_]*+)?)))?(?=, |\})"
 )
+
+_SYMBOLS = re.compile(r"\[@[A-Za-z_][A-Za-z0-9_$.]*+(?:, @[A-Za-z_][A-Za-z0-9_$.]*+)*+\]")
+_SMALL = 18  # digits of a number that fits in an `i64`
 
 
 class WholeReader:
@@ -114,19 +129,19 @@ class WholeReader:
             model = plain_operation(name, declaration, inherent, discardable, parser.span(found.start(2), found.end()))
         except DiagnosticError:
             return None
-        if len(self.models) < MEMO_SIZE:
+        if len(self.models) < MODELS:
             self.models[literal, properties, attributes] = model
         return model
 
-    def _dictionary(self, text: str, offset: int) -> DictAttr | None:
-        """The attribute that a dictionary is; None if one of its entries is not simple.
+    def _dictionary(self, text: str, offset: int) -> dict[str, Attribute] | None:
+        """The entries of a dictionary, sorted; None if one of them is not simple.
 
         Raises:
             DiagnosticError: an entry is wrong.
         """
-        known = self.parser.memo[2].get(text)
+        known: DictAttr | None = self.parser.memo[2].get(text)
         if known is not None:
-            return known  # type: ignore[no-any-return]
+            return dict(known.entries)
         found: dict[str, Attribute] = {}
         position, count = 0, 0
         while text[position] != "}":
@@ -137,7 +152,7 @@ class WholeReader:
             if spelled is None:
                 found[key] = UnitAttr()
             else:
-                value = self.values.get(spelled)
+                value = self.values.get(spelled) or _literal(spelled)
                 if value is None:
                     begin = offset + match.start(2)
                     value = self.parser.read("only_attribute", begin, begin + len(spelled))
@@ -145,4 +160,22 @@ class WholeReader:
                         self.values[spelled] = value
                 found[key] = value
             position, count = match.end(), count + 1
-        return dictionary(found.items()) if len(found) == count and count else None
+        if not count or len(found) < count:
+            return None
+        names = list(found)
+        return found if names == sorted(names) else {name: found[name] for name in sorted(names)}
+
+
+def _literal(text: str) -> Attribute | None:
+    """The attribute that a string, a symbol, a list of symbols or an `i64` is: there are as many as operations. None of others."""
+    first = text[0]
+    if first == '"':
+        return StringAttr(text[1:-1], None) if "\\" not in text else None
+    if first == "@":
+        return SymbolRefAttr((text[1:],))
+    if first == "[":
+        return ArrayAttr(tuple([SymbolRefAttr((name,)) for name in text[2:-1].split(", @")])) if _SYMBOLS.fullmatch(text) else None
+    digits, _, type_ = text.partition(" : ")
+    if digits.isdigit() and len(digits) <= _SMALL and type_ in ("", "i64"):
+        return IntegerAttr(int(digits), I64)
+    return None

@@ -9,7 +9,7 @@ from bpir.ir.builtin.float_formats import FORMATS, float_text, from_double, to_f
 from bpir.ir.diagnostic import Source
 from bpir.ir.equality import equal
 from bpir.ir.operation import Operation, Value
-from bpir.ir.printer import print_module
+from bpir.ir.printer import print_module, printed
 from bpir.parser import parse_module
 
 
@@ -97,3 +97,18 @@ def test_float_text_reads_back_bit_equal(name: str) -> None:
 
 def test_unknown_operands_do_not_break_printing() -> None:
     assert "%<unknown>" in print_module(Operation("x.use", [Value(I1)]))
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("held", [False, True])
+def test_the_pieces_of_a_large_module_are_its_text(generic: bool, held: bool) -> None:
+    """No piece is large, whether the operations are those of the text, or of an operation in it."""
+    lines = "".join(
+        f'  "e.one"() {{name = "n{index}", list = [@a, @b{index}], word, typed = ["x" : i8, 1 : i8]}} : () -> ()\n' for index in range(5000)
+    )
+    text = f"module @m {{\n{lines}}}\n" if held else lines
+    module = parse_module(Source("large", text), allow_unregistered=True)
+    pieces = list(printed(module, generic))
+    assert "".join(pieces) == print_module(module, generic)
+    assert len(pieces) > 4 and max(map(len, pieces)) < len(text) // 4
+    assert 'list = [@a, @b4999], name = "n4999", typed = ["x" : i8, 1 : i8], word}' in pieces[-1]
