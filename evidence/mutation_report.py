@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "ir/expressions/atoms.py": _FORMS,
         "ir/expressions/bounds.py": _FORMS,
         "ir/expressions/normal_form.py": _FORMS,
+        "ir/expressions/late_operators.py": _FORMS,
         "ir/expressions/error.py": _FORMS,
         "ir/expressions/fraction.py": _FORMS,
         "ir/expressions/nodes.py": _FORMS,

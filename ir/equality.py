@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeVar
 
 from bpir.ir.operation import Block, Operation, Value
@@ -19,11 +18,9 @@ def equal(a: Operation, b: Operation) -> bool:
     while stack:
         x, y = stack.pop()
         pairs.append((x, y))
-        if x.name != y.name or x.properties != y.properties or x.attributes != y.attributes:
+        if not _same_head(x, y) or not _same_values(x.results, y.results, values):
             return False
-        if not _same_values(x.results, y.results, values) or [len(r.blocks) for r in x.regions] != [len(r.blocks) for r in y.regions]:
-            return False
-        for block_x, block_y in zip(_blocks(x), _blocks(y), strict=True):
+        for block_x, block_y in zip(x.blocks, y.blocks, strict=True):
             blocks[block_x] = block_y
             if not _same_values(block_x.arguments, block_y.arguments, values) or len(block_x.operations) != len(block_y.operations):
                 return False
@@ -31,8 +28,10 @@ def equal(a: Operation, b: Operation) -> bool:
     return all(_same_uses(x.operands, y.operands, values) and _same_uses(x.successors, y.successors, blocks) for x, y in pairs)
 
 
-def _blocks(operation: Operation) -> Iterator[Block]:
-    return (block for region in operation.regions for block in region.blocks)
+def _same_head(x: Operation, y: Operation) -> bool:
+    """Whether two operations say the same by themselves, and have as many blocks in each region."""
+    said = x.name == y.name and x.properties == y.properties and x.attributes == y.attributes
+    return said and [len(region.blocks) for region in x.regions] == [len(region.blocks) for region in y.regions]
 
 
 def _same_uses(a: list[T], b: list[T], images: dict[T, T]) -> bool:

@@ -6,7 +6,7 @@ Nothing here recurses; printing what was parsed is a fixed point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from operator import itemgetter
@@ -278,13 +278,16 @@ def custom_pieces(operation: Operation, declaration: OperationDeclaration) -> li
         pieces = [piece for part in parts for piece in part.pieces(operation)]
     except (Inexpressible, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None  # the properties are not what the parts expect
-    regions = [piece for piece in pieces if isinstance(piece, Region)]
+    return pieces if not operation.regions or _shows_regions(operation, parts, pieces) else None
+
+
+def _shows_regions(operation: Operation, parts: Iterable[object], pieces: Iterable[Piece]) -> bool:
+    """Whether the pieces show each region of the operation, but for an empty one that a part hides."""
+    shown = [piece for piece in pieces if isinstance(piece, Region)]
     expected = operation.regions
     if any(getattr(part, "hides_empty_region", False) for part in parts):
         expected = [region for region in expected if region.blocks]
-    if regions != expected or not all(region.blocks for region in regions):
-        return None
-    return pieces
+    return shown == expected and all(region.blocks for region in shown)
 
 
 def _expressible(operation: Operation, declaration: OperationDeclaration) -> bool:
@@ -296,9 +299,13 @@ def _expressible(operation: Operation, declaration: OperationDeclaration) -> boo
 
 
 def _is_bare(root: Operation) -> bool:
+    """Whether a root is a module that says nothing itself, so that its operations alone are printed."""
     if root.name != "builtin.module" or root.properties or root.attributes or root.location is not None:
         return False
-    if len(root.regions) != 1 or len(root.regions[0].blocks) != 1 or root.regions[0].blocks[0].arguments:
-        return False
-    body = root.body
-    return not (len(body) == 1 and body[0].name == "builtin.module")  # that one would be read back as the root
+    body = root.body  # a module in it alone would be read back as the root
+    return _has_plain_block(root) and [operation.name for operation in body[:2]] != ["builtin.module"]
+
+
+def _has_plain_block(root: Operation) -> bool:
+    """Whether an operation has one region of one block without arguments."""
+    return len(root.regions) == 1 and len(root.blocks) == 1 and not root.arguments

@@ -47,44 +47,51 @@ def from_double(value: float, name: str) -> int:
     bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
     if name == "f64":
         return bits
-    form = FORMATS[name]
-    negative = bits >> 63
-    exponent = bits >> 52 & 0x7FF
-    mantissa = bits & (1 << 52) - 1
+    form, negative = FORMATS[name], bits >> 63
+    exponent, mantissa = bits >> 52 & 0x7FF, bits & (1 << 52) - 1
     if exponent == 0x7FF:
         return _special(form, negative, mantissa)
-    if not exponent and not mantissa:
-        return 0 if form.special == "fnuz" else _pack(form, negative, 0, 0)
     if exponent:
         mantissa |= 1 << 52
     power = (exponent or 1) - 1075  # the value is mantissa * 2**power
-    return _round(form, negative, mantissa, power)
+    return _round(form, negative, mantissa, power) if mantissa else _zero(form, negative)
 
 
 def _round(form: FloatFormat, negative: int, mantissa: int, power: int) -> int:
+    """The bits of the value of the format that is nearest to `mantissa * 2**power`."""
     lowest = 1 - form.bias - form.mantissa  # power of the last bit of a subnormal
     target = max(mantissa.bit_length() + power - form.mantissa - 1, lowest)
-    shift = target - power
-    if shift <= 0:
-        mantissa <<= -shift
-    else:
-        rest = mantissa & (1 << shift) - 1
-        mantissa >>= shift
-        half = 1 << shift - 1
-        if rest > half or (rest == half and mantissa & 1):
-            mantissa += 1
+    mantissa = _shifted(mantissa, target - power)
     if mantissa.bit_length() > form.mantissa + 1:
         mantissa >>= 1
         target += 1
     if not mantissa:
-        return 0 if form.special == "fnuz" else _pack(form, negative, 0, 0)
+        return _zero(form, negative)
     normal = mantissa >> form.mantissa
     exponent = target - lowest + 1 if normal else 0
+    return _special(form, negative, 0) if _overflows(form, exponent, mantissa) else _pack(form, negative, exponent, mantissa)
+
+
+def _shifted(mantissa: int, shift: int) -> int:
+    """The mantissa without so many of its last bits, rounded to the nearest, ties to even; with more of them where that is negative."""
+    if shift <= 0:
+        return mantissa << -shift
+    rest, half = mantissa & (1 << shift) - 1, 1 << shift - 1
+    mantissa >>= shift
+    return mantissa + (rest > half or (rest == half and bool(mantissa & 1)))
+
+
+def _zero(form: FloatFormat, negative: int) -> int:
+    """The bits of zero; a format whose NaN is -0 has one zero."""
+    return 0 if form.special == "fnuz" else _pack(form, negative, 0, 0)
+
+
+def _overflows(form: FloatFormat, exponent: int, mantissa: int) -> bool:
+    """Whether a value is larger than those of the format: where its bits are no infinity or NaN, its exponent has no room."""
     top = (1 << form.exponent) - 1
-    limit = top if form.special == "ieee" else top + 1
-    if exponent >= limit or (form.special == "fn" and exponent == top and mantissa == (2 << form.mantissa) - 1):
-        return _special(form, negative, 0)
-    return _pack(form, negative, exponent, mantissa)
+    if form.special == "ieee":
+        return exponent >= top
+    return exponent > top or (form.special == "fn" and exponent == top and mantissa == (2 << form.mantissa) - 1)
 
 
 def _special(form: FloatFormat, negative: int, mantissa: int) -> int:
@@ -133,19 +140,18 @@ def _is_special(form: FloatFormat, negative: int, exponent: int, mantissa: int) 
 def float_text(bits: int, name: str) -> str:
     """A text that reads back to the same bits: six digits, else the shortest decimal, else the bit pattern in hex."""
     form = FORMATS[name]
-    value = to_fraction(bits, name)
-    if value is not None:
-        try:
-            double = float(value)
-        except OverflowError:
-            double = None
-        if double is not None:
-            if not value and bits:
-                double = -0.0
-            text = f"{double:.6e}"
-            if from_double(float(text), name) == bits:
-                return text
-            text = repr(double)
-            if "." in text and from_double(double, name) == bits:
+    double = _double(bits, name)
+    if double is not None:
+        for text in (f"{double:.6e}", repr(double)):
+            if "." in text and from_double(float(text), name) == bits:
                 return text
     return f"0x{bits:0{(form.width + 3) // 4}X}"
+
+
+def _double(bits: int, name: str) -> float | None:
+    """The double nearest to a value, with its sign; None if it is no number, or too large."""
+    value = to_fraction(bits, name)
+    try:
+        return None if value is None else float(value) if value or not bits else -0.0
+    except OverflowError:
+        return None

@@ -15,8 +15,9 @@ from functools import cache
 from bpir.ir.expressions.atoms import DEPTH, DIGITS, EXPONENT, TERMS, monomial, symbol_atom
 from bpir.ir.expressions.error import ExpressionError, refuse
 from bpir.ir.expressions.fraction import add_fraction, fraction, multiply_fractions
+from bpir.ir.expressions.late_operators import ABOVE
 from bpir.ir.expressions.nodes import ARGUMENTS, extremum, rounded
-from bpir.ir.expressions.normal_form import ABOVE, ONE, ZERO, Expr, combination, constant, intern, symbol, total
+from bpir.ir.expressions.normal_form import ONE, ZERO, Expr, combination, constant, intern, symbol, total
 from bpir.ir.expressions.sums import quotient
 from bpir.ir.expressions.terms import Coefficient, normal
 from bpir.ir.expressions.values import Substitution, evaluate

@@ -37,16 +37,22 @@ def _monomial(m: Monomial, symbols: Mapping[str, Interval]) -> Interval:
     low: Fraction = Fraction(1)
     high: Fraction | None = Fraction(1)
     for atom, n in m.factors:
-        least, largest = _atom(atom, symbols)
-        if least is None or least < 0 or (n < 0 and least == 0):
+        least, largest = _power(_atom(atom, symbols), n)
+        if least is None:
             return _NONE
-        if n < 0:
-            least, largest = (Fraction(0) if largest is None else largest**n), least**n
-        else:
-            least, largest = least**n, (None if largest is None else largest**n)
         low *= least
         high = None if high is None or largest is None else high * largest
     return low, high
+
+
+def _power(value: Interval, n: int) -> Interval:
+    """The interval of a power of what is never negative, and never zero where the exponent is below 0; no bounds for others."""
+    least, largest = value
+    if least is None or least < 0 or (n < 0 and least == 0):
+        return _NONE
+    if n < 0:
+        return (Fraction(0) if largest is None else largest**n), least**n
+    return least**n, (None if largest is None else largest**n)
 
 
 def _atom(atom: Atom, symbols: Mapping[str, Interval]) -> Interval:

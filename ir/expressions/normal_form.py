@@ -6,7 +6,7 @@ life of the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NoReturn
 
@@ -24,20 +24,8 @@ from bpir.ir.expressions.atoms import (
     symbol_atom,
 )
 from bpir.ir.expressions.error import ExpressionError, refuse
+from bpir.ir.expressions.late_operators import ABOVE
 from bpir.ir.expressions.terms import Coefficient, Terms, _check_coefficients, _power, clean, multiply, normal
-
-
-class Above:
-    """What modules above this one do for the operators and methods of `Expr`; `bpir.ir.expressions.expression` enters it."""
-
-    fraction: Callable[[Expr, Expr], Expr]
-    multiply_fractions: Callable[[Expr, Expr], Expr]
-    add_fraction: Callable[[Expr, Expr, Expr], Expr]
-    substitute: Callable[[Expr, Mapping[str, Expr]], Expr]
-    evaluate: Callable[[Expr, Mapping[str, int]], Fraction]
-
-
-ABOVE = Above()
 
 
 class Expr:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import sympy
@@ -87,31 +88,38 @@ def from_sympy(value: Any) -> Expr:
 
 
 def _inward(node: Any, done: dict[Any, Expr]) -> Expr:
-    if isinstance(node, sympy.Integer):
-        return constant(int(node))
-    if isinstance(node, sympy.Rational):
-        return constant(Fraction(int(node.p), int(node.q)))
-    if isinstance(node, sympy.Symbol):
-        return symbol(node.name)
-    if isinstance(node, sympy.Pow):
-        base, exponent = node.args
-        if not isinstance(exponent, sympy.Integer):
-            raise ExpressionError(f"'{exponent}' is not an integer exponent")
-        return done[base] ** int(exponent)
-    if isinstance(node, sympy.Add):
-        return total(done[a] for a in node.args)
-    if isinstance(node, sympy.Mul):
-        product = ONE
-        for argument in node.args:
-            product = product * done[argument]
-        return product
+    """The expression of a node, of whose arguments those are done."""
+    for kinds, read in _READERS:
+        if isinstance(node, kinds):
+            return read(node, done)
     if type(node) in _WRONG:
         function = _WRONG[type(node)]
         raise ExpressionError(f"sympy's {type(node).__name__} evaluates wrongly: use sympy.Function('{function}'), which is opaque to it")
-    for name, opaque in NODES.items():
-        if isinstance(node, opaque):
-            return _node(name, [done[a] for a in node.args])
     raise ExpressionError(f"{type(node).__name__} is not part of the language of expressions")
+
+
+def _inward_power(node: Any, done: dict[Any, Expr]) -> Expr:
+    base, exponent = node.args
+    if not isinstance(exponent, sympy.Integer):
+        raise ExpressionError(f"'{exponent}' is not an integer exponent")
+    return done[base] ** int(exponent)
+
+
+def _inward_node(node: Any, done: dict[Any, Expr]) -> Expr:
+    name = next(name for name, opaque in NODES.items() if isinstance(node, opaque))
+    return _node(name, [done[a] for a in node.args])
+
+
+_READERS: tuple[tuple[Any, Callable[[Any, dict[Any, Expr]], Expr]], ...] = (
+    (sympy.Integer, lambda node, done: constant(int(node))),
+    (sympy.Rational, lambda node, done: constant(Fraction(int(node.p), int(node.q)))),
+    (sympy.Symbol, lambda node, done: symbol(node.name)),
+    (sympy.Pow, _inward_power),
+    (sympy.Add, lambda node, done: total(done[a] for a in node.args)),
+    (sympy.Mul, lambda node, done: prod((done[a] for a in node.args), start=ONE)),
+    (tuple(NODES.values()), _inward_node),
+)
+"""What reads each kind of sympy's objects."""
 
 
 def _node(name: str, arguments: list[Expr]) -> Expr:

@@ -43,23 +43,25 @@ def contradict(inequalities: Sequence[Inequality], signed: frozenset[int], effor
     for index, inequality in enumerate(inequalities):
         for powers, c in inequality.terms.items():
             rows.setdefault((powers, 1), {})[index] = c
-            if signed and any(powers.count(v) % 2 for v in signed.intersection(powers)):
+            if _may_be_negative(powers, signed):
                 rows.setdefault((powers, -1), {})[index] = -c
         value = inequality.strict - inequality.terms.get(CONSTANT, 0)
         if value:
             gain[index] = value
     # maximise the gain where no row is positive; from zero, where all rows are zero, it is unbounded or zero
-    table = [({**row, count + i: 1}, count + i) for i, row in enumerate(rows.values())]
-    return _unbounded([row for row, _ in table], [basic for _, basic in table], gain, effort)
+    table = [{**row, count + i: 1} for i, row in enumerate(rows.values())]
+    return _unbounded(table, list(range(count, count + len(table))), gain, effort)
+
+
+def _may_be_negative(powers: Powers, signed: frozenset[int]) -> bool:
+    """Whether a monomial may be negative: a variable that may be has an odd exponent."""
+    return any(powers.count(v) % 2 for v in signed.intersection(powers)) if signed else False
 
 
 def _unbounded(rows: list[dict[int, int]], basic: list[int], gain: dict[int, int], effort: Effort) -> bool:
     """The simplex method on a cone, by Bland's rule (the first column, the first row), which never cycles."""
-    while True:
-        entering = min((j for j, c in gain.items() if c > 0), default=None)
-        if entering is None:
-            return False
-        leaving = min((i for i, row in enumerate(rows) if row.get(entering, 0) > 0), key=lambda i: basic[i], default=None)
+    while (entering := min((j for j, c in gain.items() if c > 0), default=None)) is not None:
+        leaving = _leaving(rows, basic, entering)
         effort.spend(len(rows))
         if leaving is None:
             return True
@@ -70,6 +72,12 @@ def _unbounded(rows: list[dict[int, int]], basic: list[int], gain: dict[int, int
                 effort.spend(len(row) + len(pivot))
         gain = _eliminated(gain, pivot, entering)
         basic[leaving] = entering
+    return False
+
+
+def _leaving(rows: Sequence[Mapping[int, int]], basic: Sequence[int], entering: int) -> int | None:
+    """The row that limits a column, the first of those by their variables; None if no row does."""
+    return min((i for i, row in enumerate(rows) if row.get(entering, 0) > 0), key=basic.__getitem__, default=None)
 
 
 def _eliminated(row: dict[int, int], pivot: dict[int, int], column: int) -> dict[int, int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from itertools import product as grid
 from math import lcm, prod
 
@@ -29,11 +29,15 @@ def is_integral(system: System, expr: Expr) -> bool:
     """Whether every value is an integer."""
     if integral(expr):
         return True
-    if expr.denominator is None:
-        rest = {m: c for m, c in expr.terms.items() if not is_term_integral(system, m, c)}
-        if not rest or _integer_valued(intern(rest)):
-            return True
+    if expr.denominator is None and _is_sum_of_integers(system, expr):
+        return True
     return _is_sum_of_multiples(system.whole, expr)
+
+
+def _is_sum_of_integers(system: System, expr: Expr) -> bool:
+    """Whether each term of a polynomial is an integer, or those that are not are together."""
+    rest = {m: c for m, c in expr.terms.items() if not is_term_integral(system, m, c)}
+    return not rest or _integer_valued(intern(rest))
 
 
 def is_term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
@@ -51,19 +55,25 @@ def is_term_integral(system: System, m: Monomial, c: int | Fraction) -> bool:
 
 
 def _matches(system: System, m: Monomial, c: int | Fraction, left: int) -> bool:
+    """Whether a term is an integer times a product of so many divisor facts."""
     if c.denominator == 1 and whole(m):
         return True
-    if not left:
-        return False
+    return bool(left) and any(_matches(system, n, d, left - 1) for n, d in _without_facts(system, m, c))
+
+
+def _without_facts(system: System, m: Monomial, c: int | Fraction) -> Iterator[tuple[Monomial, Fraction]]:
+    """The term divided by each divisor fact of one term that takes a divisor of it away."""
     lacking = {atom for atom, n in m.factors if n < 0}
     for fact in system.whole:
-        if len(fact.terms) != 1 or fact.denominator is not None:
-            continue
-        ((n, d),) = fact.terms.items()
-        useful = any(k < 0 and atom in lacking for atom, k in n.factors) or (d.denominator != 1 and c.denominator != 1)
-        if useful and _matches(system, product(m, power(n, -1)), Fraction(c) / d, left - 1):
-            return True
-    return False
+        if len(fact.terms) == 1 and fact.denominator is None:
+            ((n, d),) = fact.terms.items()
+            if _takes_away(n, lacking) or (d.denominator != 1 and c.denominator != 1):
+                yield product(m, power(n, -1)), Fraction(c) / d
+
+
+def _takes_away(m: Monomial, lacking: Collection[Atom]) -> bool:
+    """Whether a monomial is divided by one of the atoms."""
+    return any(n < 0 and atom in lacking for atom, n in m.factors)
 
 
 def _integer_valued(expr: Expr) -> bool:
@@ -71,20 +81,26 @@ def _integer_valued(expr: Expr) -> bool:
 
     It has if it has on the grid of 0..degree in each atom (Newton's interpolation has integer coefficients there).
     """
-    degrees: dict[Atom, int] = {}
-    for m in expr.terms:
-        for atom, n in m.factors:
-            if n < 0 or not atom.integral:
-                return False
-            degrees[atom] = max(degrees.get(atom, 0), n)
-    if prod(n + 1 for n in degrees.values()) * len(expr.terms) > _INTEGER_POINTS:
+    degrees = _degrees(expr)
+    if degrees is None or prod(n + 1 for n in degrees.values()) * len(expr.terms) > _INTEGER_POINTS:
         return False
-    for point in grid(*(range(n + 1) for n in degrees.values())):
-        values = dict(zip(degrees, point, strict=True))
-        value = sum((c * prod(values[a] ** n for a, n in m.factors) for m, c in expr.terms.items()), Fraction(0))
-        if value.denominator != 1:
-            return False
-    return True
+    points = grid(*(range(n + 1) for n in degrees.values()))
+    return all(_value(expr, dict(zip(degrees, point, strict=True))).denominator == 1 for point in points)
+
+
+def _degrees(expr: Expr) -> dict[Atom, int] | None:
+    """The degree in each atom; None unless it is a polynomial in atoms that are integers."""
+    degrees: dict[Atom, int] = {}
+    for atom, n in (factor for m in expr.terms for factor in m.factors):
+        if n < 0 or not atom.integral:
+            return None
+        degrees[atom] = max(degrees.get(atom, 0), n)
+    return degrees
+
+
+def _value(expr: Expr, values: Mapping[Atom, int]) -> Fraction:
+    """The value of a polynomial where its atoms have these values."""
+    return sum((c * prod(values[a] ** n for a, n in m.factors) for m, c in expr.terms.items()), Fraction(0))
 
 
 # Sums of multiples: `c | b` where `c | a` and `c | a + b`
@@ -95,7 +111,8 @@ def _is_sum_of_multiples(facts: Sequence[Expr], expr: Expr) -> bool:
     target = _open(expr)
     if not facts or len(target) > _TERMS:
         return False
-    known = [fact for fact in facts if set(fact.symbols) & set(expr.symbols)][:_FACTS]
+    symbols = set(expr.symbols)
+    known = [fact for fact in facts if not symbols.isdisjoint(fact.symbols)][:_FACTS]
     products = [a * b for a, b in combinations_with_replacement(known, 2)]
     multiples = [_open(fact * intern({w: 1})) for fact, w in _multiples([*known, *products], target)]
     return _in_lattice(*_scaled(target, multiples))
@@ -103,11 +120,16 @@ def _is_sum_of_multiples(facts: Sequence[Expr], expr: Expr) -> bool:
 
 def _scaled(target: dict[Key, int | Fraction], multiples: list[dict[Key, int | Fraction]]) -> tuple[Vector, list[Vector], list[Key]]:
     """The target and the multiples as vectors of integers, with those of integral monomials; and all keys."""
-    keys = list(dict.fromkeys(key for terms in (target, *multiples) for key in terms))
-    scale = lcm(*(c.denominator for terms in (target, *multiples) for c in terms.values()))
-    vectors = [{key: int(c * scale) for key, c in terms.items()} for terms in multiples]
+    every = (target, *multiples)
+    keys = list(dict.fromkeys(chain.from_iterable(every)))
+    scale = lcm(*(c.denominator for terms in every for c in terms.values()))
+    vectors = [_times(terms, scale) for terms in multiples]
     vectors += [{key: scale} for key in keys if key[1] is None and whole(key[0])]
-    return {key: int(c * scale) for key, c in target.items()}, vectors, keys
+    return _times(target, scale), vectors, keys
+
+
+def _times(terms: Mapping[Key, int | Fraction], scale: int) -> Vector:
+    return {key: int(c * scale) for key, c in terms.items()}
 
 
 def _open(expr: Expr) -> dict[Key, int | Fraction]:
@@ -115,20 +137,28 @@ def _open(expr: Expr) -> dict[Key, int | Fraction]:
     below = expr.denominator
     if below is not None and all(n > 0 for m in expr.terms for _, n in m.factors):
         quotient, _ = divide(expr.terms, below.terms)
-        expr = expr - intern({m: c for m, c in quotient.items() if type(c) is int and whole(m)})
+        expr = expr - intern({m: c for m, c in quotient.items() if _is_whole_term(m, c)})
         below = expr.denominator
-    return {(m, below): c for m, c in expr.terms.items() if below is not None or type(c) is not int or not whole(m)}
+    return {(m, below): c for m, c in expr.terms.items() if below is not None or not _is_whole_term(m, c)}
+
+
+def _is_whole_term(m: Monomial, c: int | Fraction) -> bool:
+    return type(c) is int and whole(m)
 
 
 def _multiples(facts: Sequence[Expr], target: dict[Key, int | Fraction]) -> Iterator[tuple[Expr, Monomial]]:
     """Facts, and integral monomials that make a term of the fact one of the target."""
     seen: set[tuple[Expr, Monomial]] = set()
     for fact in facts:
-        factors = [product(m, power(n, -1)) for m, below in target for n in fact.terms if below is fact.denominator]
-        for factor in (UNIT, *factors):
-            if whole(factor) and (fact, factor) not in seen and len(seen) < _MULTIPLES:
+        for factor in filter(whole, (UNIT, *_factors(fact, target))):
+            if (fact, factor) not in seen and len(seen) < _MULTIPLES:
                 seen.add((fact, factor))
                 yield fact, factor
+
+
+def _factors(fact: Expr, target: Iterable[Key]) -> list[Monomial]:
+    """The monomials that make a term of the fact one of the target."""
+    return [product(m, power(n, -1)) for m, below in target for n in fact.terms if below is fact.denominator]
 
 
 def _in_lattice(target: Vector, vectors: list[Vector], keys: Sequence[Key]) -> bool:
@@ -136,11 +166,10 @@ def _in_lattice(target: Vector, vectors: list[Vector], keys: Sequence[Key]) -> b
     for key in keys:
         holding = [v for v in vectors if key in v]
         vectors = [v for v in vectors if key not in v]
-        if holding:
-            least, freed = _reduced(holding, key)
-            vectors += freed
+        least, freed = _reduced(holding, key) if holding else ({}, [])
+        vectors += freed
         if key in target:
-            if not holding or target[key] % least[key]:
+            if not least or target[key] % least[key]:
                 return False
             target = _less(target, least, target[key] // least[key])
     return not target

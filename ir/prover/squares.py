@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bpir.ir.effort import Effort
 from bpir.ir.expressions.atoms import Atom, monomial, power, product
@@ -27,17 +27,19 @@ def shown_by_squares(expr: Expr, lower: Mapping[Atom, int], strict: bool, effort
         return True
     if not depth or len(expr.terms) > _TERMS:
         return False
-    for atom in expr.atoms():
-        parts = _quadratic(expr, atom)
-        if parts is None:
-            continue
+    for left in _completed(expr, lower, effort):
+        if (left is ZERO and not strict) or shown_by_squares(left, lower, strict, effort, depth - 1):
+            return True
+    return False
+
+
+def _completed(expr: Expr, lower: Mapping[Atom, int], effort: Effort) -> Iterator[Expr]:
+    """What is left of the expression, times a positive number, besides a square, for each atom in which it is quadratic."""
+    for parts in filter(None, (_quadratic(expr, atom) for atom in expr.atoms())):
         square, linear, rest = parts
         effort.spend((len(linear.terms) + 1) ** 2 + len(square.terms) * len(rest.terms))
         if nonnegative(square, lower, strict=True):
-            left = 4 * square * rest - linear * linear
-            if (left is ZERO and not strict) or shown_by_squares(left, lower, strict, effort, depth - 1):
-                return True
-    return False
+            yield 4 * square * rest - linear * linear
 
 
 def _quadratic(expr: Expr, atom: Atom) -> tuple[Expr, Expr, Expr] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from bpir.ir.expressions.atoms import Atom, Monomial, power, product
@@ -11,7 +11,7 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr, maximum, minimum
 from bpir.ir.expressions.fraction import divide, leading, primitive
 from bpir.ir.expressions.nodes import rounded
 from bpir.ir.expressions.normal_form import intern
-from bpir.ir.expressions.terms import normal
+from bpir.ir.expressions.terms import Coefficient, normal
 from bpir.ir.expressions.values import Substitution, nodes_of
 from bpir.ir.prover.integers import is_integral, is_term_integral
 from bpir.ir.relations.system import System, with_fresh_excess
@@ -31,38 +31,49 @@ def has_nodes(*exprs: Expr) -> bool:
 def simplify(system: System, expr: Expr) -> Expr:
     """The expression with nodes that the facts decide taken away: `ceildiv(h, t)` is `h/t` where t divides h."""
     for _ in range(4):
-        for atom in nodes_of(expr):
-            if atom not in system.decided:
-                system.decided[atom] = None  # if that is too much work: it is not tried again
-                system.decided[atom] = _decided(system, atom)
-        nodes = {atom: value for atom in nodes_of(expr) if (value := system.decided[atom]) is not None}
+        nodes = {atom: value for atom in nodes_of(expr) if (value := _known_value(system, atom)) is not None}
         if not nodes:
             break
         expr = Substitution({}, nodes).apply(expr)
     return expr
 
 
+def _known_value(system: System, atom: Atom) -> Expr | None:
+    """An equal expression of a node under the facts; each node is decided once."""
+    if atom not in system.decided:
+        system.decided[atom] = None  # if that is too much work: it is not tried again
+        system.decided[atom] = _decided(system, atom)
+    return system.decided[atom]
+
+
 def _decided(system: System, atom: Atom) -> Expr | None:
     """An equal expression of a node under the facts, if they say more than its form."""
-    if atom.kind in ("max", "min"):
-        kept: list[Expr] = []
-        for a in atom.arguments:
-            if any(_beats(system, atom.kind, k, a) for k in kept):
-                continue
-            kept = [k for k in kept if not _beats(system, atom.kind, a, k)]
-            kept.append(a)
-        if len(kept) == len(atom.arguments):
-            return None
-        return maximum(*kept) if atom.kind == "max" else minimum(*kept)
+    return _decided_extremum(system, atom) if atom.kind in ("max", "min") else _decided_quotient(system, atom)
+
+
+def _decided_extremum(system: System, atom: Atom) -> Expr | None:
+    """A max or min without the arguments that others beat."""
+    kept: list[Expr] = []
+    for a in atom.arguments:
+        if not any(_beats(system, atom.kind, k, a) for k in kept):
+            kept = [*(k for k in kept if not _beats(system, atom.kind, a, k)), a]
+    return _extremum(atom, kept) if len(kept) < len(atom.arguments) else None
+
+
+def _extremum(atom: Atom, arguments: Sequence[Expr]) -> Expr:
+    """The max or min, as the node is, of other arguments."""
+    return maximum(*arguments) if atom.kind == "max" else minimum(*arguments)
+
+
+def _decided_quotient(system: System, atom: Atom) -> Expr | None:
+    """A rounded quotient, or a part of it, that is an integer without rounding."""
     quotient = atom.arguments[0] / atom.arguments[1]
     if is_integral(system, quotient):
         return quotient
     if quotient.denominator is not None:
         return None
     whole = intern({m: c for m, c in quotient.terms.items() if is_term_integral(system, m, c)})
-    if whole is ZERO:
-        return None
-    return whole + Substitution({}).rebuild(atom, (quotient - whole, ONE))
+    return whole + Substitution({}).rebuild(atom, (quotient - whole, ONE)) if whole is not ZERO else None
 
 
 def _beats(system: System, kind: str, a: Expr, b: Expr) -> bool:
@@ -82,28 +93,40 @@ class _Floors(Substitution):
         if atom.kind != "symbol":
             arguments = tuple(self.apply(a) for a in atom.arguments)
             if atom.kind in ("ceildiv", "floordiv"):
-                sign = -1 if atom.kind == "ceildiv" else 1
-                value = sign * _one_floor(rounded("floordiv", sign * arguments[0] / arguments[1]))
+                value = _as_floor(atom.kind, arguments[0] / arguments[1])
             elif arguments != atom.arguments:
                 value = self.rebuild(atom, arguments)
         self._atoms[atom] = value
         return value
 
 
+def _as_floor(kind: str, quotient: Expr) -> Expr:
+    """A quotient that is rounded up or down, by one that is rounded down."""
+    sign = -1 if kind == "ceildiv" else 1
+    return sign * _one_floor(rounded("floordiv", sign * quotient))
+
+
 def _one_floor(expr: Expr) -> Expr:
     """An expression whose quotient was rounded down, with that or the other quotient of which it is a multiple plus an integer."""
-    floors = [atom for atom in expr.atoms() if atom.kind == "floordiv"]
-    if len(floors) != 1:
+    floors = _floors_in(expr)
+    if len(floors) != 1 or not _of_integers(*floors[0].arguments):
         return expr
     above, below = floors[0].arguments
-    if not (integral(above) and integral(below) and positive(below)):
-        return expr
     # floor(p/n) = -1 - floor((-p - 1)/n) for integers: of the two, the one of a positive p, then the one whose text comes first
     other = -1 - rounded("floordiv", (-above - 1) / below)
-    others = [atom for atom in other.atoms() if atom.kind == "floordiv"]
+    others = _floors_in(other)
     if len(others) != 1 or _rank(floors[0]) <= _rank(others[0]):
         return expr
     return Substitution({}, {floors[0]: other}).apply(expr)
+
+
+def _floors_in(expr: Expr) -> list[Atom]:
+    return [atom for atom in expr.atoms() if atom.kind == "floordiv"]
+
+
+def _of_integers(above: Expr, below: Expr) -> bool:
+    """Whether a quotient is of integers, the divisor positive."""
+    return integral(above) and integral(below) and positive(below)
 
 
 def _rank(atom: Atom) -> tuple[bool, str]:
@@ -134,8 +157,7 @@ def _cases(a: Expr, b: Expr, known: Mapping[Expr, bool], budget: list[int]) -> b
     decided = _sign(difference, known)
     for first_is_larger in (True, False) if decided is None else (decided,):
         kept = first if first_is_larger == (node.kind == "max") else second
-        value = maximum(kept, *others) if node.kind == "max" else minimum(kept, *others)
-        step = Substitution({}, {node: value})
+        step = Substitution({}, {node: _extremum(node, [kept, *others])})
         if not _cases(step.apply(a), step.apply(b), {**known, difference: first_is_larger}, budget):
             return False
     return True
@@ -152,11 +174,11 @@ def _sign(difference: Expr, known: Mapping[Expr, bool]) -> bool | None:
 
 def _same_sign(a: Expr, b: Expr) -> bool | None:
     """Whether one is a positive (True) or negative (False) multiple of the other; None where that is not seen."""
-    if a.denominator is not b.denominator and not all(e.denominator is None or positive(e.denominator) for e in (a, b)):
+    if a.denominator is not b.denominator and not (_positive_denominator(a) and _positive_denominator(b)):
         return None
     first, first_monomial, first_content = primitive(a.terms)
     second, second_monomial, second_content = primitive(b.terms)
-    if not all(atom.positive for atom, _ in product(first_monomial, power(second_monomial, -1)).factors):
+    if not _is_positive(product(first_monomial, power(second_monomial, -1))):
         return None
     for above, below in ((first, second), (second, first)):
         terms, rest = divide(above, below, exact=True)
@@ -164,6 +186,15 @@ def _same_sign(a: Expr, b: Expr) -> bool | None:
         if not rest and (positive(factor) or positive(-factor)):
             return positive(factor) == (first_content * second_content > 0)
     return None
+
+
+def _positive_denominator(expr: Expr) -> bool:
+    return expr.denominator is None or positive(expr.denominator)
+
+
+def _is_positive(m: Monomial) -> bool:
+    """Whether all factors of a monomial are positive."""
+    return all(atom.positive for atom, _ in m.factors)
 
 
 # Signs
@@ -204,14 +235,19 @@ def _above_bounds(expr: Expr, bounds: list[Expr], lower: Mapping[Atom, int], str
     if len(expr.terms) > _BOUND_TERMS:
         return False
     for m, c in sorted(expr.terms.items(), key=lambda term: term[0].key):
-        for bound in bounds if c < 0 else ():
-            for n, d in bound.terms.items():
-                factor = product(m, power(n, -1))
-                if d < 0 and bound.denominator is None and all(atom.positive for atom, _ in factor.factors):
-                    rest = expr - intern({factor: normal(Fraction(c) / d)}) * bound
-                    if nonnegative(rest, lower, strict) or (left > 1 and _above_bounds(rest, bounds, lower, strict, left - 1)):
-                        return True
+        for rest in _less_multiples(expr, m, c, bounds) if c < 0 else ():
+            if nonnegative(rest, lower, strict) or (left > 1 and _above_bounds(rest, bounds, lower, strict, left - 1)):
+                return True
     return False
+
+
+def _less_multiples(expr: Expr, m: Monomial, c: Coefficient, bounds: Iterable[Expr]) -> Iterator[Expr]:
+    """The expression less each positive multiple of a bound that takes its term away."""
+    for bound in bounds:
+        for n, d in bound.terms.items():
+            factor = product(m, power(n, -1))
+            if d < 0 and bound.denominator is None and _is_positive(factor):
+                yield expr - intern({factor: normal(Fraction(c) / d)}) * bound
 
 
 def _lower_estimates(expr: Expr) -> Iterator[Expr]:
@@ -229,18 +265,14 @@ def _rounding_bound(expr: Expr, atom: Atom) -> Expr | None:
     """A lower bound of the expression in which the rounded quotient is linear: q <= ceil(q) <= q + 1, and q + 1 - 1/b for
     integers; floor alike.
     """
-    if expr.denominator is not None:
-        return None
-    grows = _grows(expr, atom)
+    grows = _grows(expr, atom) if expr.denominator is None else None
     if grows is None:
         return None
     above, below = atom.arguments
-    quotient = above / below
-    slack = (below - 1) / below if integral(above) and integral(below) and positive(below) else ONE
-    if grows:
-        value = quotient if atom.kind == "ceildiv" else quotient - slack
-    else:
-        value = quotient + slack if atom.kind == "ceildiv" else quotient
+    value = above / below
+    if grows != (atom.kind == "ceildiv"):  # it is not the quotient itself that bounds
+        slack = (below - 1) / below if _of_integers(above, below) else ONE
+        value += -slack if grows else slack
     return Substitution({}, {atom: value}).apply(expr)
 
 
@@ -250,10 +282,14 @@ def _grows(expr: Expr, atom: Atom) -> bool | None:
     for m, c in expr.terms.items():
         for other, n in m.factors:
             if other is atom:
-                if n != 1 or not all(a.lower is not None and a.lower >= 0 for a, _ in m.factors if a is not atom):
+                if n != 1 or not all(_is_nonnegative(a) for a, _ in m.factors if a is not atom):
                     return None
                 signs.add(c > 0)
     return signs.pop() if len(signs) == 1 else None
+
+
+def _is_nonnegative(atom: Atom) -> bool:
+    return atom.lower is not None and atom.lower >= 0
 
 
 def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, bounded: bool, budget: list[int]) -> bool:
@@ -277,27 +313,22 @@ def _nonnegative_by_cases(system: System, expr: Expr, strict: bool, bounded: boo
 def _direction(expr: Expr, node: Atom) -> int:
     """1 if the expression grows with the node wherever it occurs, -1 if it falls, 0 if that is not seen.
 
-    A max or min grows with each of its arguments, in which the node may stand.
+    A max or min grows with each of its arguments, in which the node may be.
     """
     if expr.denominator is not None:
         return 0
-    signs: set[int] = set()
-    for m, c in expr.terms.items():
-        ways = _ways(m, node)
-        if 0 in ways:
-            return 0
-        signs.update((1 if c > 0 else -1) * way for way in ways)
-    return signs.pop() if len(signs) == 1 else 0
+    ways = [(1 if c > 0 else -1) * way for m, c in expr.terms.items() for way in _ways(m, node)]
+    return ways[0] if len(set(ways)) == 1 else 0
 
 
 def _ways(m: Monomial, node: Atom) -> list[int]:
-    """How the monomial changes with the node, once for each place in which that stands: 1, -1, or 0 if it is not seen."""
+    """How the monomial changes with the node, once for each place in which that is: 1, -1, or 0 if it is not seen."""
     ways: list[int] = []
     for atom, n in m.factors:
         inside = [a for a in atom.arguments if node in nodes_of(a)]
-        if atom is not node and not inside:
-            continue
-        if n != 1 or (inside and atom.kind not in ("max", "min")) or not all(a.positive for a, _ in m.factors if a is not atom):
-            return [0]
-        ways += [_direction(a, node) for a in inside] or [1]
+        if atom is node or inside:
+            seen = n == 1 and (not inside or atom.kind in ("max", "min"))
+            if not seen or not all(a.positive for a, _ in m.factors if a is not atom):
+                return [0]
+            ways += [_direction(a, node) for a in inside] or [1]
     return ways

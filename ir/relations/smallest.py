@@ -6,9 +6,10 @@ are the symbols of the claim and those that relations tie to them; bound numbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bpir.ir.expressions.atoms import symbol_atom
@@ -45,11 +46,10 @@ def tied(relations: Sequence[Relation], names: Sequence[str], fixed: Sequence[st
     pending = [name for name in names if name not in fixed]
     while pending:
         name = pending.pop()
-        for relation in relations:
-            if name in relation.symbols:
-                new = [other for other in relation.symbols if other not in found]
-                found.update(dict.fromkeys(new))
-                pending += [other for other in new if other not in fixed]
+        beside = (other for relation in relations if name in relation.symbols for other in relation.symbols)
+        new = [other for other in dict.fromkeys(beside) if other not in found]
+        found.update(dict.fromkeys(new))
+        pending += [other for other in new if other not in fixed]
     return sorted(found)
 
 
@@ -71,34 +71,40 @@ class _Search:
         """The first refuting point in the order of the measure, which grows with every parameter; None if it was not reached."""
         if not all(map(_grows, self.values)):
             return None
+        points = islice(self._points(), _POINTS)
+        found = next((values for values in map(self._refuting, points) if values is not None), None)
+        return Witness(found, True) if found is not None else None
+
+    def _points(self) -> Iterator[tuple[int, ...]]:
+        """The points at or above the least one, in the order of the measure."""
         heap = [(self._measure(self.lower), self.lower)]
         seen = {self.lower}
-        for _ in range(_POINTS):
+        while heap:
             _, point = heappop(heap)
-            if (values := self._refuting(point)) is not None:
-                return Witness(values, True)
-            for index in range(len(point)):
-                following = (*point[:index], point[index] + 1, *point[index + 1 :])
+            yield point
+            for index, value in enumerate(point):
+                following = _with(point, index, value + 1)
                 if following not in seen:
                     seen.add(following)
                     heappush(heap, (self._measure(following), following))
-            if not heap:
-                break
-        return None
 
     def descended(self) -> Witness:
         """The known witness, each parameter in turn as low as it goes, until none goes lower."""
         point = tuple(self.known[name] for name in self.parameters)
         changed = True
         while changed:
-            changed = False
-            for index, least in enumerate(self.lower):
-                for value in range(least, min(point[index], least + _STEPS)):
-                    lowered = (*point[:index], value, *point[index + 1 :])
-                    if self._refuting(lowered) is not None:
-                        point, changed = lowered, True
-                        break
+            before = point
+            for index in range(len(self.lower)):
+                point = self._lowered(point, index)
+            changed = point != before
         return Witness(self._refuting(point) or {name: self.known[name] for name in self.names}, False)
+
+    def _lowered(self, point: tuple[int, ...], index: int) -> tuple[int, ...]:
+        """The point with one parameter as low as it goes, of the values that are tried; itself if none refutes the claim."""
+        least = self.lower[index]
+        values = range(least, min(point[index], least + _STEPS))
+        lowered = (_with(point, index, value) for value in values)
+        return next((other for other in lowered if self._refuting(other) is not None), point)
 
     def _measure(self, point: tuple[int, ...]) -> tuple[Fraction, Fraction, tuple[Fraction, ...]]:
         values = self._evaluated(point)
@@ -111,16 +117,19 @@ class _Search:
     def _refuting(self, point: tuple[int, ...]) -> dict[str, int] | None:
         """The values at a point, if they are admissible and refute the claim."""
         try:
-            values = dict(self.known)
-            for name, value in zip(self.free, self._evaluated(point), strict=True):
-                if value.denominator != 1 or value < 1:
-                    return None
-                values[name] = value.numerator
-            if all(relation.holds(values) for relation in self.relations) and self.false_at(values):
-                return {name: values[name] for name in self.names}
+            found = self._evaluated(point)
+            if any(value.denominator != 1 or value < 1 for value in found):
+                return None
+            values = {**self.known, **{name: value.numerator for name, value in zip(self.free, found, strict=True)}}
+            refuted = all(relation.holds(values) for relation in self.relations) and self.false_at(values)
+            return {name: values[name] for name in self.names} if refuted else None
         except ExpressionError:
-            pass
-        return None
+            return None
+
+
+def _with(point: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
+    """The point with another value at an index."""
+    return (*point[:index], value, *point[index + 1 :])
 
 
 def _grows(value: Expr) -> bool:

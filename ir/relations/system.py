@@ -7,7 +7,7 @@ against the relations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -173,62 +173,86 @@ class _Solver:
     def _divides(self, relation: Relation) -> None:
         divisor, multiple = self._apply(relation.left), self._apply(relation.right)
         quotient = multiple / divisor
-        value = quotient.constant
-        if value is not None:
-            if value.denominator != 1:
-                raise _Contradiction(f"{relation.text} cannot hold")
+        if _is_decided(quotient.constant, relation, lambda value: value.denominator == 1):
             return
         name = _symbol_name(multiple)
-        if name is None or divisor.size > _FACTORS or name in divisor.symbols or not (integral(divisor) and positive(divisor)):
-            if not integral(quotient):
-                self._integer(quotient, positive(multiple) and positive(divisor))
-            return
         # t | h is h = t*k for a positive integer k, whose name no text can spell.
         factor = atom_expression(symbol_atom(f"({relation.right.text})/({relation.left.text})", fresh=True))
-        if factor.symbols[0] in multiple.symbols or factor.symbols[0] in divisor.symbols:
+        if name is not None and _can_replace(name, divisor) and factor.symbols[0] not in (name, *divisor.symbols):
+            self._eliminate(name, divisor * factor, relation.text, (*relation.left.symbols,))
+        elif not integral(quotient):
             self._integer(quotient, positive(multiple) and positive(divisor))
-            return
-        self._eliminate(name, divisor * factor, relation.text, (*relation.left.symbols,))
 
     def _greater(self, relation: Relation) -> None:
         left, right = self._apply(relation.left), self._apply(relation.right)
         difference = left - right
-        value = difference.constant
-        if value is not None:
-            if value <= 0:
-                raise _Contradiction(f"{relation.text} cannot hold")
+        if _is_decided(difference.constant, relation, lambda value: value > 0):
             return
-        name = _symbol_name(left)
-        bound = right.constant
+        name, bound = _symbol_name(left), right.constant
         if name is not None and bound is not None:
-            atom = symbol_atom(name)
-            self._lower[atom] = max(self._lower.get(atom, 1), bound.__floor__() + 1)
+            self._at_least(name, bound.__floor__() + 1)
         elif _grows(difference):
-            atom = symbol_atom(difference.symbols[0])
-            self._lower[atom] = max(self._lower.get(atom, 1), _least_positive(difference))
-        elif name is not None and name not in right.symbols and name not in self._larger and integral(right):
+            self._at_least(difference.symbols[0], _least_positive(difference))
+        elif name is not None and self._can_be_larger(name, right):
             self._larger[name] = right
         else:
-            # What is greater than zero is at least 1 where it is an integer, and so is an integer that is a part of it.
-            declared = relation.left - relation.right
-            content = constant(Fraction(rational_content(declared.terms)))
-            self._bounds[difference / content - 1 if integral(declared / content) else difference] = None
+            self._bound(relation, difference)
+
+    def _at_least(self, name: str, least: int) -> None:
+        """A symbol has no smaller value."""
+        atom = symbol_atom(name)
+        self._lower[atom] = max(self._lower.get(atom, 1), least)
+
+    def _can_be_larger(self, name: str, right: Expr) -> bool:
+        """Whether a symbol can be an integer that it does not occur in plus an excess; it is nothing else yet."""
+        return name not in right.symbols and name not in self._larger and integral(right)
+
+    def _bound(self, relation: Relation, difference: Expr) -> None:
+        """What is greater than zero is at least 1 where it is an integer, and so is an integer that is a part of it."""
+        declared = relation.left - relation.right
+        content = constant(Fraction(rational_content(declared.terms)))
+        self._bounds[difference / content - 1 if integral(declared / content) else difference] = None
 
     def _check_values(self) -> None:
         for name, value in self._values.items():
             number = value.constant
             if number is not None and (number.denominator != 1 or number < 1):
                 raise _Contradiction(f"{self._origins[name][0]} gives {name} = {number}")
-            if number is None and not (integral(value) and positive(value)):
+            if number is None and not _is_positive_integer(value):
                 self._integer(value, True)
+
+
+def _is_decided(value: Fraction | None, relation: Relation, holds: Callable[[Fraction], bool]) -> bool:
+    """Whether a relation says nothing more, because its sides are numbers, for which it holds.
+
+    Raises:
+        _Contradiction: it does not.
+    """
+    if value is not None and not holds(value):
+        raise _Contradiction(f"{relation.text} cannot hold")
+    return value is not None
+
+
+def _is_positive_integer(value: Expr) -> bool:
+    """Whether an expression is a positive integer by its form."""
+    return integral(value) and positive(value)
+
+
+def _can_replace(name: str, divisor: Expr) -> bool:
+    """Whether a symbol can be a multiple of a divisor, which is not too large for that."""
+    return divisor.size <= _FACTORS and name not in divisor.symbols and _is_positive_integer(divisor)
 
 
 def _grows(expr: Expr) -> bool:
     """Whether it is a polynomial in one symbol that grows with it: `m**2 + 2*m - 5`."""
     if expr.denominator is not None or len(expr.symbols) != 1:
         return False
-    factors = [(c, m.factors) for m, c in expr.terms.items() if m.factors]
-    return all(c > 0 and len(f) == 1 and f[0][0].kind == "symbol" and f[0][1] > 0 for c, f in factors)
+    return all(c > 0 and _is_power_of_symbol(m) for m, c in expr.terms.items() if m.factors)
+
+
+def _is_power_of_symbol(m: Monomial) -> bool:
+    """Whether a monomial is a symbol with a positive exponent."""
+    return len(m.factors) == 1 and m.factors[0][0].kind == "symbol" and m.factors[0][1] > 0
 
 
 def _least_positive(growing: Expr) -> int:
@@ -254,21 +278,24 @@ def _symbol_name(expr: Expr) -> str | None:
 
 def _linear(difference: Expr) -> tuple[str, Expr] | None:
     """A symbol in which `difference = 0` is linear, its coefficient a monomial, and the symbol's value."""
-    terms = difference.terms
     if difference.denominator is not None:
         return None  # the numerator could be solved, but nothing declared looks like that
-    for name in difference.symbols:
-        atom = symbol_atom(name, fresh=True)
-        if any(name in other.symbols for other in difference.atoms() if other is not atom):
-            continue
-        m, c, n = _only_term(terms, atom)
-        if abs(n) != 1:
-            continue
-        without = product(m, power(monomial({atom: 1}), -n))
-        value = _solved(without, c, n, {k: -d for k, d in terms.items() if k is not m})
-        if value is not None and all(a.positive for a, _ in without.factors):
-            return name, value
-    return None
+    solved = ((name, _solved_for(difference, name)) for name in difference.symbols)
+    return next(((name, value) for name, value in solved if value is not None), None)
+
+
+def _solved_for(difference: Expr, name: str) -> Expr | None:
+    """The value of a symbol in which `difference = 0` is linear, its coefficient a positive monomial."""
+    atom = symbol_atom(name, fresh=True)
+    if any(name in other.symbols for other in difference.atoms() if other is not atom):
+        return None
+    m, c, n = _only_term(difference.terms, atom)
+    if abs(n) != 1:
+        return None
+    without = product(m, power(monomial({atom: 1}), -n))
+    if not all(a.positive for a, _ in without.factors):
+        return None
+    return _solved(without, c, n, {k: -d for k, d in difference.terms.items() if k is not m})
 
 
 def _only_term(terms: Terms, atom: Atom) -> tuple[Monomial, Coefficient, int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, product
 from math import gcd
+from operator import add
 from typing import TYPE_CHECKING
 
 from bpir.ir.expressions.atoms import UNIT, symbol_atom
@@ -66,7 +67,8 @@ def _thresholds(expr: Expr) -> set[int]:
     """Coefficients, and by how much they fit into the constant, each rounded down and up."""
     constant = abs(Fraction(expr.terms.get(UNIT, 0)))
     coefficients = {abs(Fraction(c)) for m, c in expr.terms.items() if m is not UNIT}
-    return {n for t in (constant, *(constant / c for c in coefficients), *coefficients) for n in (t.__floor__(), t.__floor__() + 1)}
+    below = {number.__floor__() for number in (constant, *(constant / c for c in coefficients), *coefficients)}
+    return below | {number + 1 for number in below}
 
 
 def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[str], steps: Sequence[int] = ()) -> Iterator[dict[str, int]]:
@@ -77,15 +79,18 @@ def candidates(system: System, relations: Sequence[Relation], wanted: Sequence[s
     free = parameters(system, wanted)
     if system.contradiction is not None or len(free) > _SYMBOLS:
         return
-    lower = [system.lower.get(symbol_atom(name, fresh=True), 1) for name in free]
     seen: set[tuple[int, ...]] = set()
-    for point in _points(lower, steps):
-        values = _admissible(system, relations, wanted, dict(zip(free, point, strict=True)))
-        if values is not None:
-            key = tuple(values[name] for name in wanted)
-            if key not in seen:
-                seen.add(key)
-                yield values
+    for point in _points([_least(system, name) for name in free], steps):
+        values = _admissible(system, relations, dict(zip(free, point, strict=True)))
+        key = tuple(values[name] for name in wanted) if values is not None else None
+        if values is not None and key is not None and key not in seen:
+            seen.add(key)
+            yield values
+
+
+def _least(system: System, name: str) -> int:
+    """The least value of a parameter."""
+    return system.lower.get(symbol_atom(name, fresh=True), 1)
 
 
 def _points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -107,15 +112,16 @@ def _small_points(lower: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """A grid, where its points are not too many; else the least point, and those beside it."""
     count = len(lower)
     width = max(2, int(_GRID_POINTS ** (1 / count)))
+    offsets: Iterable[tuple[int, ...]] = ((0,) * count, *_units(count))
     if 2**count <= _GRID_POINTS or count == 1:
         # sorted by the sum, so that small witnesses come first
-        grid = islice(product(range(width), repeat=count), _GRID_POINTS)
-        for offsets in sorted(grid, key=lambda o: (sum(o), o)):
-            yield tuple(a + b for a, b in zip(lower, offsets, strict=True))
-    else:
-        yield tuple(lower)
-        for index in range(count):
-            yield tuple(a + (i == index) for i, a in enumerate(lower))
+        offsets = sorted(islice(product(range(width), repeat=count), _GRID_POINTS), key=lambda o: (sum(o), o))
+    return (tuple(map(add, lower, offset)) for offset in offsets)
+
+
+def _units(count: int) -> list[tuple[int, ...]]:
+    """The vectors of which one element is 1, and the others 0."""
+    return [tuple(int(i == index) for i in range(count)) for index in range(count)]
 
 
 def _multiples(lower: Sequence[int], step: int) -> Iterator[tuple[int, ...]]:
@@ -129,40 +135,49 @@ def _multiples(lower: Sequence[int], step: int) -> Iterator[tuple[int, ...]]:
 
 def _mixed_points(lower: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Symbols of all sizes, in an order that looks random."""
-    state = 12345  # a linear congruential sequence
+    states = _states()
     for index in range(_MIXED_POINTS):
         spread = (4, 12, 64, 1024)[index % 4]
-        point = []
-        for a in lower:
-            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-            point.append(a + (state >> 33) % spread)
+        point = [a + (next(states) >> 33) % spread for a in lower]
         yield tuple(point)
         if steps:  # some symbols small, some multiples of the steps and a little more
-            for position, value in enumerate(point):
-                state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-                step = steps[(state >> 33) % len(steps)]
-                if (state >> 48) % 2:
-                    point[position] = value + step * (1 + (state >> 50) % 3)
-            yield tuple(point)
+            yield tuple(value + _steps_more(next(states), steps) for value in point)
 
 
-def _admissible(system: System, relations: Sequence[Relation], wanted: Sequence[str], point: dict[str, int]) -> dict[str, int] | None:
-    """The values of the wanted symbols at the parameters' point, the point repaired where it can be."""
+def _states() -> Iterator[int]:
+    """A linear congruential sequence, the same in every process."""
+    state = 12345
+    while True:
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield state
+
+
+def _steps_more(state: int, steps: Sequence[int]) -> int:
+    """One to three times one of the steps, or 0."""
+    return steps[(state >> 33) % len(steps)] * (1 + (state >> 50) % 3) if (state >> 48) % 2 else 0
+
+
+def _admissible(system: System, relations: Sequence[Relation], point: dict[str, int]) -> dict[str, int] | None:
+    """The values of the symbols at the parameters' point, the point repaired where it can be; None if they are not admissible."""
     try:
         for round_ in range(_REPAIRS):
             if not _repair(system, point, round_):
                 break
-        values = dict(point)
-        for name, value in system.values.items():
-            number = value.evaluate(point)
-            if number.denominator != 1 or number < 1:
-                return None
-            values[name] = number.numerator
-        if all(relation.holds(values) for relation in relations):
-            return values
+        values = _values_at(system, point)
+        return values if values is not None and all(relation.holds(values) for relation in relations) else None
     except ExpressionError:
-        pass
-    return None
+        return None
+
+
+def _values_at(system: System, point: Mapping[str, int]) -> dict[str, int] | None:
+    """The values of the symbols at a point; None if one is no positive integer."""
+    values = dict(point)
+    for name, value in system.values.items():
+        number = value.evaluate(point)
+        if number.denominator != 1 or number < 1:
+            return None
+        values[name] = number.numerator
+    return values
 
 
 def _repair(system: System, point: dict[str, int], round_: int) -> bool:
@@ -175,29 +190,29 @@ def _repair(system: System, point: dict[str, int], round_: int) -> bool:
             changed = True
     for fact in system.whole:
         missing = fact.evaluate(point).denominator
-        if missing == 1:
-            continue
-        above, below = _powers(fact, 1), _powers(fact, -1)
-        # Early rounds shrink a divisor to what it has in common with the rest, later ones enlarge the multiple.
-        shrinkable = [n for n in below if (point[n] > 1 and point[n] % missing == 0) or gcd(point[n], missing) > 1]
-        if shrinkable and (round_ >= _REPAIRS // 2 or not above):
-            name = shrinkable[0]
-            point[name] //= gcd(point[name], missing)
-            point[name] = max(point[name], system.lower.get(symbol_atom(name, fresh=True), 1))
-            changed = True
-        elif above:
-            name = above[round_ % len(above)]
-            point[name] *= missing
-            if point[name].bit_length() > _BITS:
-                refuse("a value is too large", _BITS, "bits")
-            changed = True
+        changed = (missing != 1 and _make_whole(system, point, fact, missing, round_)) or changed
     return changed
+
+
+def _make_whole(system: System, point: dict[str, int], fact: Expr, missing: int, round_: int) -> bool:
+    """Change a parameter so that a fraction with this denominator is nearer to an integer; whether one could be changed.
+
+    Early rounds enlarge the multiple, later ones shrink a divisor to what it has in common with the rest.
+    """
+    above = _powers(fact, 1)
+    shrinkable = [n for n in _powers(fact, -1) if gcd(point[n], missing) > 1]
+    if shrinkable and (round_ >= _REPAIRS // 2 or not above):
+        name = shrinkable[0]
+        point[name] = max(point[name] // gcd(point[name], missing), _least(system, name))
+    elif above:
+        name = above[round_ % len(above)]
+        point[name] *= missing
+        if point[name].bit_length() > _BITS:
+            refuse("a value is too large", _BITS, "bits")
+    return bool(shrinkable or above)
 
 
 def _powers(fact: Expr, sign: int) -> list[str]:
     """The symbols that are a factor of every term, of the numerator (1) or the denominator (-1)."""
-    common: set[str] | None = None
-    for m in fact.terms:
-        names = {a.text for a, n in m.factors if a.kind == "symbol" and n * sign > 0}
-        common = names if common is None else common & names
-    return sorted(common or ())
+    names = [{a.text for a, n in m.factors if a.kind == "symbol" and n * sign > 0} for m in fact.terms]
+    return sorted(set.intersection(*names)) if names else []
