@@ -8,6 +8,7 @@ import attrs
 
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.model.rules.reads import Read
 from bpir.ir.operation import Value
 from bpir.run.call import Array, Call, Meter
@@ -38,6 +39,17 @@ def _alone(x: Axes, y: Layout) -> tuple[str, ...]:
 def _own_axes(step: Step, x: Axes, y: Layout) -> tuple[str, ...]:
     """The mesh axes that share what weights alone have: of experts those that share the rows."""
     return x[TOKEN_RANK] if SEMANTICS[step.kind].by_experts else _alone(x, y)
+
+
+def _refuse_other_move(task: AllToAll, before: Layout, after: Layout) -> None:
+    """Refuse an exchange whose operand and result do not lie as it says: shared along one dimension before, along the other after.
+
+    Raises:
+        DiagnosticError: one of them does not.
+    """
+    for what, layout, place in (("operand", before, task.given), ("result", after, task.taken)):
+        if not set(task.mesh_axes) <= {axis for axes in layout.axes[place : place + 1] for axis in axes}:
+            raise cannot(task, f"dimension {place} of its {what} is not shared over {', '.join(task.mesh_axes)}")
 
 
 @attrs.frozen(eq=False)
@@ -75,6 +87,8 @@ class Tasks:
         layouts = [[self.ranks.layout(value, task) for value in pair] for pair in zip(task.operands, task.results, strict=True)]
         arrays = [self.ranks.arrays[operand] for operand in task.operands]
         mesh, elements = self.ranks.mesh, task.elements
+        if isinstance(task, AllToAll):
+            _refuse_other_move(task, *layouts[0])
         exchanges = [Exchange(mesh, each, axes, maximum, lie, elements) for each, lie in zip(arrays, layouts, strict=True)]
 
         def results(rank: int, meter: Meter) -> list[Array]:

@@ -79,7 +79,7 @@ EDITS: dict[str, tuple[str, str, list[Edit]]] = {
     ),
     "rows that go to other ranks": (
         "experts",
-        "'moe.up.decode' can't run",
+        "'moe.input_collective.decode' can't run: dimension 2 of its result is not shared over expert",
         [("moe.input_collective.decode", "B x 1 x k@expert x H", "B x 1 x k x H@expert")],
     ),
     "an all_to_all over the wrong mesh axis": (
