@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpir.dialects.bp import symbol_table
 from bpir.dialects.levels import ModelIR
-from bpir.dialects.model.rules.operation import has_effect
+from bpir.dialects.model.rules.layers import has_effect
 from bpir.ir.operation import Operation, uses
 from bpir.passes.base import TransformationPass
 from bpir.passes.context import PassContext

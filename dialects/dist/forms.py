@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import Vector, vector_action
-from bpir.dialects.model.rules.operation import Local, ModelOperation
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.declaration import ATTRIBUTE_BODIES, GRAMMARS, Fragment, Problems
 from bpir.ir.expressions.expression import Expr

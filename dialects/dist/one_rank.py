@@ -8,7 +8,9 @@ from typing import Any
 from bpir.dialects import model as model
 from bpir.dialects.bp import TensorType, Work, product
 from bpir.dialects.dist.collective_tasks import Collective
-from bpir.dialects.model.rules.operation import Local, ModelOperation, part_of, settings_of
+from bpir.dialects.model.rules.layers import part_of
+from bpir.dialects.model.rules.local import Local, settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.ir.expressions.expression import Expr, total

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from bpir.dialects.bp import TensorType, product, tensor
 from bpir.dialects.model.rules.composite import Composite, Step
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import Expression, ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import Read, operand
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO, Expr, total

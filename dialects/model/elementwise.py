@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bpir.dialects.bp import product
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import Elementwise, Expression, model_syntax
 from bpir.dialects.model.rules.reads import MASK, operand, result
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.property_parts import Flag

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bpir.dialects.bp import ExprAttr, TensorType, tensor
-from bpir.dialects.model.rules.operation import Elementwise, Local, ModelOperation, model_syntax
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import Elementwise, ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute

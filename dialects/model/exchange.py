@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bpir.dialects.bp import Work
-from bpir.dialects.model.rules.operation import Local, ModelOperation, layer_of, origin_of
+from bpir.dialects.model.rules.layers import layer_of, origin_of
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import I64, IntegerAttr, StringAttr
 from bpir.ir.expressions.expression import ZERO, Expr

@@ -12,7 +12,8 @@ from bpir.dialects.model.elementwise import FACTORS
 from bpir.dialects.model.linear import Shapes
 from bpir.dialects.model.router_parts import ROUTER, SCORES, SIGMOID
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import STORED, Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import STORED, Expression, ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK, feature_dims, features, token_dims, tokens
 from bpir.ir.attributes import StringAttr

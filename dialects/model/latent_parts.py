@@ -9,7 +9,8 @@ from bpir.dialects.bp import tensor
 from bpir.dialects.model.attention import BatchMatmul
 from bpir.dialects.model.rules.composite import Composite, Step
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import Local, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import model_syntax
 from bpir.dialects.model.rules.reads import Read, operand
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import Expr

@@ -7,7 +7,8 @@ from typing import Any
 
 from bpir.dialects.bp import ExprAttr, TensorType, shape_text, tensor
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import STORED, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import STORED, ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import feature_dims, features, token_dims, tokens
 from bpir.ir.attributes import ArrayAttr, Attribute, Type

@@ -6,7 +6,8 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType, product, tensor
 from bpir.dialects.model.rules.composite import Composite, Step
-from bpir.dialects.model.rules.operation import Local, ModelOperation, model_syntax
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import FloatType

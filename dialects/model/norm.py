@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import Elementwise, Expression, Local, model_syntax
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import Elementwise, Expression, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.dialects.model.rules.sizes import TOKEN_RANK, features
 from bpir.ir.declaration import Problems

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import Expression, ModelOperation, model_syntax
 from bpir.ir.declaration import Problems
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation

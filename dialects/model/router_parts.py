@@ -8,7 +8,8 @@ from bpir.dialects.bp import tensor
 from bpir.dialects.model.elementwise import FACTORS
 from bpir.dialects.model.rules.composite import Composite, Step
 from bpir.dialects.model.rules.factors import Equation, equation
-from bpir.dialects.model.rules.operation import Expression, Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import Expression, ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand, result
 from bpir.dialects.model.rules.sizes import features, token_dims, tokens
 from bpir.ir.attributes import FloatType, StringAttr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bpir.dialects.model.rules.operation import Expression, ModelOperation, layer_of, tensor_type
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.local import tensor_type
+from bpir.dialects.model.rules.operation import Expression, ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.network import Called
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration, Problems

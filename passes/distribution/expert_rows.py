@@ -14,7 +14,9 @@ from bpir.dialects.bp import SymbolTable, TensorType
 from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.dist.one_rank import collective_work
 from bpir.dialects.model.exchange import Exchange, exchange
-from bpir.dialects.model.rules.operation import ModelOperation, free_name, group_of, layer_of, settings_of
+from bpir.dialects.model.rules.layers import free_name, group_of, layer_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr
 from bpir.ir.diagnostic import fail, note

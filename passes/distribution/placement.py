@@ -15,7 +15,8 @@ from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.dist.placement import Group, Placement, groups_attribute
 from bpir.dialects.model.rules.factors import Factors
-from bpir.dialects.model.rules.operation import ModelOperation, distinct, settings_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation, distinct
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Span

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpir.dialects.bind import STRATEGY, as_expr, as_word, field_text, numbers_of
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.elementwise import Softmax
-from bpir.dialects.model.rules.operation import ModelOperation, part_of, settings_of
+from bpir.dialects.model.rules.layers import part_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.replicas import REPLICAS
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import Diagnostic, warning

@@ -6,7 +6,9 @@ A strategy of several ranks that shards nothing of a block for that reason is an
 from __future__ import annotations
 
 from bpir.dialects.bp import SymbolTable, TensorType, shape_text
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, settings_of
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, Span, fail, note, warning
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv, constant, symbol
 from bpir.ir.operation import Operation

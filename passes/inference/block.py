@@ -11,7 +11,8 @@ from bpir.dialects.dist import collective_tasks, one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.forms import forms_of, routing_of
 from bpir.dialects.model.attention import Attention, Cached, KvAppend
-from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of
+from bpir.dialects.model.rules.layers import group_of, layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr
 from bpir.ir.declaration import DECLARATIONS

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.attention import Attention, KvAppend
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, part_of, settings_of
+from bpir.dialects.model.rules.layers import layer_of, part_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import Attribute
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum

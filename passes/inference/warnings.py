@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.attention import BatchMatmul
-from bpir.dialects.model.rules.operation import has_effect, layer_of
+from bpir.dialects.model.rules.layers import has_effect, layer_of
 from bpir.dialects.model.structure import Return
 from bpir.ir.diagnostic import Diagnostic, note, warning
 from bpir.ir.expressions.expression import ONE, Expr

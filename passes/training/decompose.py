@@ -8,7 +8,8 @@ from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.attention import KvAppend
 from bpir.dialects.model.linear import shape_attribute
 from bpir.dialects.model.rules.composite import Composite
-from bpir.dialects.model.rules.operation import ModelOperation, free_name, group_of, layer_of
+from bpir.dialects.model.rules.layers import free_name, group_of, layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.declaration import DECLARATIONS

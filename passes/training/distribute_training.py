@@ -10,9 +10,11 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.parts import mesh_attribute
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
-from bpir.dialects.model.rules.conventions import CONVENTIONS, OPTIMIZER_STATES, Choices
+from bpir.dialects.model.rules.conventions import CONVENTIONS, OPTIMIZER_STATES
 from bpir.dialects.model.rules.conventions import GRADIENTS as SHARED_GRADIENTS
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of
+from bpir.dialects.model.rules.layer_view import Choices
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.dialects.replicas import REPLICAS, zero_stage
 from bpir.ir.attributes import Attribute, StringAttr, SymbolRefAttr

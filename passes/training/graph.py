@@ -13,8 +13,10 @@ from functools import cached_property
 import attrs
 
 from bpir.dialects.bp import TensorType, product
-from bpir.dialects.model.rules.conventions import LayerView
-from bpir.dialects.model.rules.operation import ModelOperation, free_name, group_of, layer_of, origin_of, part_of, settings_of, tied_to
+from bpir.dialects.model.rules.layer_view import LayerView
+from bpir.dialects.model.rules.layers import free_name, group_of, layer_of, origin_of, part_of, tied_to
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.structure import Return
 from bpir.dialects.replicas import REPLICAS
 from bpir.ir.diagnostic import fail

@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 
 from bpir.dialects.dist.facts import Activations, LayerMemory
-from bpir.dialects.model.rules.conventions import Calculon, Choices, Standard
+from bpir.dialects.model.rules.conventions import Calculon, Standard
+from bpir.dialects.model.rules.layer_view import Choices
 from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.passes.training.graph import Flow, Graph, Layer
 from bpir.passes.training.repeated import attention_of, closure

@@ -8,7 +8,8 @@ from bpir.dialects.dist import facts as facts_of
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.forms import routing_of
 from bpir.dialects.model.exchange import Exchange
-from bpir.dialects.model.rules.conventions import LayerView, Standard
+from bpir.dialects.model.rules.conventions import Standard
+from bpir.dialects.model.rules.layer_view import LayerView
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO, Expr

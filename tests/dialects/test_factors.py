@@ -8,7 +8,8 @@ from support import read, structure
 from bpir.dialects import model as model
 from bpir.dialects.bp import TensorType, tensor
 from bpir.dialects.model.rules.factors import equation
-from bpir.dialects.model.rules.operation import Elementwise, Local, ModelOperation
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import Elementwise, ModelOperation
 from bpir.ir.attributes import UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import symbol

@@ -15,7 +15,8 @@ import raw
 from support import edited, gate, labels, read, run, shown
 
 from bpir.dialects.bp import TensorType, tensor
-from bpir.dialects.model.rules.operation import Local, ModelOperation, model_syntax, tensor_type
+from bpir.dialects.model.rules.local import Local, tensor_type
+from bpir.dialects.model.rules.operation import ModelOperation, model_syntax
 from bpir.dialects.model.rules.reads import operand
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import Expr, total

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.rules.operation import Local, ModelOperation, layer_of, part_of, settings_of
+from bpir.dialects.model.rules.layers import layer_of, part_of
+from bpir.dialects.model.rules.local import Local, settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.network import blocks as blocks_of
 from bpir.dialects.network import callees, calls, networks, times_of
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total

@@ -10,7 +10,9 @@ from bpir.dialects.dist import collective_tasks, one_rank
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.all_to_all import AllToAll
 from bpir.dialects.model.attention import Cached, KvAppend
-from bpir.dialects.model.rules.operation import Local, ModelOperation, layer_of
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.structure import Return
 from bpir.ir.attributes import Attribute
 from bpir.ir.declaration import Place

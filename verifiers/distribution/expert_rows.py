@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bpir.dialects.model.exchange import Exchange, exchange
 from bpir.dialects.model.rules.factors import Tensor
-from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of, settings_of
+from bpir.dialects.model.rules.layers import group_of, layer_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.typing_rule import symbol_name

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.model.attention import KvAppend
-from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of
+from bpir.dialects.model.rules.layers import group_of, layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import Expr, maximum, minimum
 from bpir.ir.operation import Operation, Value

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from bpir.dialects.model.rules.factors import Factors
-from bpir.dialects.model.rules.operation import ModelOperation, distinct, layer_of, settings_of
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation, distinct
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.typing_rule import Placed, Untypable, sizes_of, symbol_name, typing_of

@@ -17,7 +17,8 @@ from types import MappingProxyType
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.model.rules.factors import Factors, Tensor
-from bpir.dialects.model.rules.operation import ModelOperation, settings_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import Type
 from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation, types_of

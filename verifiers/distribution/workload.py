@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bpir.dialects.bind import as_expr, as_word
 from bpir.dialects.bp import ExprAttr, TensorType
 from bpir.dialects.model.attention import Attention, KvAppend
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import Attribute
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, maximum, minimum
 from bpir.ir.operation import Operation, Value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.forms import FormWork, Routing
-from bpir.dialects.model.rules.operation import Local, ModelOperation
+from bpir.dialects.model.rules.local import Local
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.plan import Task as PlanTask
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.records import evolved

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import one_rank
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.rules.operation import Local
+from bpir.dialects.model.rules.local import Local
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Value
 

@@ -7,7 +7,9 @@ from functools import cache
 
 from bpir.dialects.bp import shape_text, symbol_table
 from bpir.dialects.levels import ModelIR
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, part_of, settings_of, tied_to
+from bpir.dialects.model.rules.layers import layer_of, part_of, tied_to
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.diagnostic import Diagnostic, error, note, suggestion
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.operation import Operation

@@ -8,8 +8,11 @@ from bpir.dialects.bp import TensorType, Work
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.dist.all_to_all import AllToAll
-from bpir.dialects.model.rules.conventions import LayerView, Standard
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, origin_of, part_of, settings_of, tied_to
+from bpir.dialects.model.rules.conventions import Standard
+from bpir.dialects.model.rules.layer_view import LayerView
+from bpir.dialects.model.rules.layers import layer_of, origin_of, part_of, tied_to
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.rules.conventions import LayerView
-from bpir.dialects.model.rules.operation import Local, layer_of, origin_of
+from bpir.dialects.model.rules.layer_view import LayerView
+from bpir.dialects.model.rules.layers import layer_of, origin_of
+from bpir.dialects.model.rules.local import Local
 from bpir.ir.expressions.expression import ONE, ZERO
 from bpir.ir.operation import Operation, Value
 from bpir.ir.records import Interned

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of
+from bpir.dialects.model.rules.layers import layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.operation import Operation, Value
 from bpir.verifiers.distribution.placed_axes import TENSOR
 from bpir.verifiers.model_operations import rule_of

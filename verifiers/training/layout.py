@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bpir.dialects.bp import TensorType
-from bpir.dialects.model.rules.operation import ModelOperation, settings_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.expressions.expression import Expr, symbol
 from bpir.ir.operation import Operation, Value

@@ -6,7 +6,8 @@ from itertools import chain, filterfalse
 
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist.facts import Activations, LayerMemory, Memory
-from bpir.dialects.model.rules.conventions import Calculon, LayerView
+from bpir.dialects.model.rules.conventions import Calculon
+from bpir.dialects.model.rules.layer_view import LayerView
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, total
 from bpir.ir.operation import Operation, Value

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpir.dialects.bp import ExprAttr
 from bpir.dialects.model.attention import KvAppend
 from bpir.dialects.model.rules.composite import Composite, Step
-from bpir.dialects.model.rules.operation import ModelOperation, group_of, layer_of
+from bpir.dialects.model.rules.layers import group_of, layer_of
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, Type, UnitAttr
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import Expr

@@ -13,7 +13,8 @@ from bpir.dialects.bp import symbol_table
 from bpir.dialects.dist import tasks as dist
 from bpir.dialects.levels import DistributedTaskIR, ModelIR
 from bpir.dialects.model.macro import expand
-from bpir.dialects.model.rules.conventions import CONVENTIONS, Choices, Standard
+from bpir.dialects.model.rules.conventions import CONVENTIONS, Standard
+from bpir.dialects.model.rules.layer_view import Choices
 from bpir.dialects.network import called
 from bpir.dialects.replicas import REPLICAS
 from bpir.ir.attributes import Attribute

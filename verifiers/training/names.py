@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bpir.dialects.model.rules.operation import group_of, layer_of
+from bpir.dialects.model.rules.layers import group_of, layer_of
 from bpir.ir.operation import Operation, Value
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import TensorType, product
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.rules.conventions import LayerView
-from bpir.dialects.model.rules.operation import layer_of, origin_of, tied_to
+from bpir.dialects.model.rules.layer_view import LayerView
+from bpir.dialects.model.rules.layers import layer_of, origin_of, tied_to
 from bpir.dialects.replicas import REPLICAS
 from bpir.ir.diagnostic import note
 from bpir.ir.expressions.expression import ONE, Expr, ceildiv

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from bpir.dialects.bp import TensorType
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import tasks as dist
-from bpir.dialects.model.rules.conventions import LayerView
-from bpir.dialects.model.rules.operation import ModelOperation, layer_of, part_of, tied_to
+from bpir.dialects.model.rules.layer_view import LayerView
+from bpir.dialects.model.rules.layers import layer_of, part_of, tied_to
+from bpir.dialects.model.rules.operation import ModelOperation
 from bpir.ir.attributes import FloatType
 from bpir.ir.expressions.expression import ZERO
 from bpir.ir.operation import Operation, Value

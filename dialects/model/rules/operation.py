@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
@@ -10,53 +10,18 @@ from typing import Any, ClassVar
 from bpir.dialects.bp import ExprAttr, TensorType, Work, product, work
 from bpir.dialects.bp.parts import Expression as Expression
 from bpir.dialects.model.rules.composite import Composite
-from bpir.dialects.model.rules.factors import Equation, Factors, Own, equation, weight_type
+from bpir.dialects.model.rules.factors import Equation, Factors, equation, weight_type
 from bpir.dialects.model.rules.formats import FORMATS, format_of
+from bpir.dialects.model.rules.local import Local, settings_of, tensor_type
 from bpir.dialects.model.rules.reads import Read
-from bpir.dialects.model.rules.sizes import TOKEN_RANK
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.declaration import OperationDeclaration, Problems
 from bpir.ir.diagnostic import DiagnosticError, fail, note
 from bpir.ir.expressions.expression import ZERO, Expr, total
 from bpir.ir.operation import Operation, Value
 from bpir.ir.property_parts import Text, Word
-from bpir.ir.records import Interned
 from bpir.ir.relations.facts import Relation
 from bpir.ir.syntax import Clause, Operands, ResultTypes
-
-
-class Local(metaclass=Interned):
-    """One rank's part of an operation: what the work rules read. Layers that repeat have the same one.
-
-    Attributes:
-        settings: what the operation says besides its operands and its layer (`settings_of`).
-        operands, results: the local tensors (sizes divided by the mesh axes that shard them).
-        first_use: for each operand whether it is the first use of its value ("every distinct operand is read once").
-        own: the dimensions that weights alone have (the rows of an embedding).
-    """
-
-    settings: tuple[tuple[str, Attribute], ...]
-    operands: tuple[TensorType, ...]
-    results: tuple[TensorType, ...]
-    first_use: tuple[bool, ...]
-    own: Own = ()
-
-    @property
-    def distinct_operands(self) -> tuple[TensorType, ...]:
-        return tuple(t for t, first in zip(self.operands, self.first_use, strict=True) if first)
-
-    def expression(self, name: str) -> Expr | None:
-        """The expression that the operation says under a name, or that the derivation adds to what it says; None if there is none."""
-        return next((value.expr for own, value in self.settings if own == name and isinstance(value, ExprAttr)), None)
-
-    def says(self, name: str) -> bool:
-        """Whether the operation has the property."""
-        return any(name == own for own, _ in self.settings)
-
-    def setting(self, name: str) -> Attribute | None:
-        """A property of the operation; None if it has none of the name."""
-        return next((value for own, value in self.settings if own == name), None)
-
 
 RULES = (
     "weight_types",
@@ -407,89 +372,6 @@ def _ranks(values: Iterable[Value]) -> tuple[int, ...]:
     return tuple(len(value.type.dims) if isinstance(value.type, TensorType) else 0 for value in values)
 
 
-def layer_of(operation: Operation) -> str:
-    """The layer name that the file gave; empty for operations without one."""
-    attribute = operation.properties.get(ModelOperation.layer.name)
-    return attribute.value if isinstance(attribute, StringAttr) else ""
-
-
-def tied_to(operation: Operation) -> str:
-    """The layer whose table a model operation reads as its weight; empty if it has its own, or none."""
-    attribute = operation.properties.get("tied")
-    return attribute.value if isinstance(attribute, StringAttr) else ""
-
-
-def has_effect(operation: Operation) -> bool:
-    """Whether a model operation does something besides its results, as an append to the KV cache does."""
-    return isinstance(operation.declaration, ModelOperation) and operation.declaration.effect
-
-
-def origin_of(operation: Operation) -> str:
-    """The layer of the file that an operation stands for, or is a part of."""
-    source = operation.attributes.get("source")
-    return source.value if isinstance(source, StringAttr) else layer_of(operation)
-
-
-def settings_of(operation: Operation) -> tuple[tuple[str, Attribute], ...]:
-    """The settings of a model operation besides its operands and its layer: `bias`, `features`, `context`."""
-    return tuple([item for item in operation.properties.items() if item[0] != "layer"])
-
-
-def part_of(
-    rule: ModelOperation | None,
-    settings: tuple[tuple[str, Attribute], ...],
-    operands: Sequence[TensorType],
-    results: Sequence[TensorType],
-    first_use: Iterable[bool],
-    mesh: Mapping[str, Expr] | None = None,
-    sizes: Mapping[str, Expr] | None = None,
-) -> Local:
-    """The view of a task that the work rules read, from its types.
-
-    A dimension that weights alone have is shared by the mesh axes over which the result is a partial sum and no operand says why; that of
-    experts by those that share the rows.
-
-    Args:
-        mesh: with it, one rank's part of each tensor; without it the whole tensors with their shards.
-        sizes: what stands for the symbols in the settings.
-    """
-    used, on = tuple(first_use), None if mesh is None else tuple(mesh.items())
-    return _part_of(rule, settings, tuple(operands), tuple(results), used, on, tuple(sizes.items()) if sizes else ())
-
-
-@cache
-def _part_of(
-    rule: ModelOperation | None,
-    settings: tuple[tuple[str, Attribute], ...],
-    operands: tuple[TensorType, ...],
-    results: tuple[TensorType, ...],
-    first_use: tuple[bool, ...],
-    on: tuple[tuple[str, Expr], ...] | None,
-    numbers: tuple[tuple[str, Expr], ...],
-) -> Local:
-    mesh, sizes = None if on is None else dict(on), dict(numbers)
-    alone = _summed_alone(operands, results)
-    own = []
-    for factor, dim in (rule.own_dims(settings) if rule is not None else {}).items():
-        size = dim.substitute(sizes) if sizes else dim
-        shared = operands[0].axes[TOKEN_RANK] if rule is not None and factor == rule.expert_factor else alone
-        own.append((factor, size, shared) if mesh is None else (factor, _share(size, shared, mesh), ()))
-    local = [type if mesh is None else type.local(mesh) for type in (*operands, *results)]
-    return Local(settings, tuple(local[: len(operands)]), tuple(local[len(operands) :]), first_use, tuple(own))
-
-
-def _summed_alone(operands: Sequence[TensorType], results: Sequence[TensorType]) -> tuple[str, ...]:
-    """The mesh axes over which the first result is a partial sum, and no operand says why."""
-    sums = results[0].unreduced if results else ()
-    known = {axis for type in operands for names in (*type.axes, type.unreduced) for axis in names}
-    return tuple(axis for axis in sums if axis not in known)
-
-
-def _share(size: Expr, axes: Iterable[str], mesh: Mapping[str, Expr]) -> Expr:
-    """What one rank has of a size that the mesh axes share."""
-    return size / product(mesh[axis] for axis in axes)
-
-
 def _as_matrices(sizes: Sequence[tuple[str, Expr]], contracted: Collection[str], each: Collection[str]) -> tuple[Expr, Expr, Expr] | None:
     """A weight with these factors as matrices, rows and columns: there is a matrix for every value of the factors `each`."""
     within = [(name, size) for name, size in sizes if name not in each]
@@ -498,26 +380,3 @@ def _as_matrices(sizes: Sequence[tuple[str, Expr]], contracted: Collection[str],
     if not rows or not columns:
         return None
     return product(size for name, size in sizes if name in each), product(rows), product(columns)
-
-
-def group_of(layer: str) -> str:
-    """The name up to its last dot: `attention` of `attention.core`."""
-    return layer.rpartition(".")[0] or layer
-
-
-def free_name(name: str, layer: str, taken: set[str]) -> str:
-    """The derived name, or one made from the layer's own where the file, or an earlier derivation, has taken it; taken from now on."""
-    part = name.rpartition(".")[2]
-    while name in taken:
-        name = layer = f"{layer}.{part}"
-    taken.add(name)
-    return name
-
-
-def tensor_type(operation: Operation, value: Value) -> TensorType:
-    """The type of a value, which must be a tensor with its token axes."""
-    if not isinstance(value.type, TensorType):
-        raise fail(f"'{operation.name}' expects a !bp.tensor, found {value.type.text}", operation.span)
-    if len(value.type.dims) <= TOKEN_RANK:
-        raise fail(f"'{operation.name}' expects a batch axis, a token axis and more, found {value.type.text}", operation.span)
-    return value.type

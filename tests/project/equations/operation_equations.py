@@ -9,8 +9,11 @@ from formula_proof import Meaning
 from support import read
 
 from bpir.dialects.bp import ExprAttr, TensorType, product
-from bpir.dialects.model.rules.conventions import Choices, LayerView, Standard
-from bpir.dialects.model.rules.operation import Elementwise, ModelOperation, part_of, settings_of
+from bpir.dialects.model.rules.conventions import Standard
+from bpir.dialects.model.rules.layer_view import Choices, LayerView
+from bpir.dialects.model.rules.layers import part_of
+from bpir.dialects.model.rules.local import settings_of
+from bpir.dialects.model.rules.operation import Elementwise, ModelOperation
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, constant, maximum, symbol, total
 from bpir.ir.operation import Operation, top_level
