@@ -139,25 +139,28 @@ def _with_buffers(change: Change) -> Change:
     def both(ops: list[Operation]) -> None:
         module = ops[0]
         change(ops)
-        users = [
-            o for o in module.body if o.name == "plan.task" or (o.name.partition(".")[0] == "concrete" and "operation" in o.properties)
-        ]
-        runs: dict[str, Expr] = {}
-        counted: set[tuple[str, tuple[int, ...]]] = set()
-        for section in module.body:
-            if section.name in SECTIONS:
-                extent = numbers_of(section, "tasks") or numbers_of(section, "commands")
-                said = section.properties.get("times")
-                times = said.expr if isinstance(said, ExprAttr) else ONE
-                for name in {n for o in users[extent[0] : extent[1] + 1] for f in ("reads", "writes") for n in names_of(o, f)}:
-                    if all(own == extent for other, own in counted if other == name):  # weights of several blocks: those of the first
-                        runs[name] = runs.get(name, constant(0)) + times
-                    counted.add((name, extent))
+        runs = _runs_of_buffers(module)
         for buffer in module.body:
             if buffer.name in BUFFERS and "times" in buffer.properties and symbol_of(buffer) in runs:
                 buffer.properties["times"] = ExprAttr(runs[symbol_of(buffer)])
 
     return both
+
+
+def _runs_of_buffers(module: Operation) -> dict[str, Expr]:
+    """How often the sections run that use each buffer; weights of several blocks as often as those of the first."""
+    users = _users(module.body)
+    runs: dict[str, Expr] = {}
+    counted: set[tuple[str, tuple[int, ...]]] = set()
+    for section in (o for o in module.body if o.name in SECTIONS):
+        extent = numbers_of(section, "tasks") or numbers_of(section, "commands")
+        said = section.properties.get("times")
+        times = said.expr if isinstance(said, ExprAttr) else ONE
+        for name in {n for o in users[extent[0] : extent[1] + 1] for f in ("reads", "writes") for n in names_of(o, f)}:
+            if all(own == extent for other, own in counted if other == name):
+                runs[name] = runs.get(name, constant(0)) + times
+            counted.add((name, extent))
+    return runs
 
 
 # --- the form in which two modules run the same

@@ -226,6 +226,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("broken", BROKEN)
 def test_errors_between_lanes_are_refused_by_the_gate_and_by_the_run(broken: str) -> None:
     head, old, new, rule = BROKEN[broken]

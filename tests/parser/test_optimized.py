@@ -119,6 +119,7 @@ def _narrows(test: ast.expr) -> bool:
     return isinstance(test, ast.Call) and ast.unparse(test.func) == "isinstance"
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_assertions_only_narrow_types(folder: str) -> None:
     found = [

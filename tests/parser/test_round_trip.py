@@ -90,6 +90,7 @@ def further(which: str) -> Operation:
     return run(example(name), *passes)
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("which", FURTHER)
 def test_training_and_concrete_modules_are_read_back_in_both_forms(which: str) -> None:
     module = further(which)

@@ -92,6 +92,7 @@ def test_the_weights_of_the_block_are_the_parameters_of_the_model(row: dict[str,
     assert sum(value for value in parameters.values() if value is not None) == row["block0"]
 
 
+@pytest.mark.campaign(keep=10)
 @pytest.mark.parametrize("row", [r for r in STEPS if "cache" in r], ids=lambda r: f"{r['model']}-{r['batch']}x{r['context']}")
 def test_the_cache_after_a_step_holds_what_the_dynamic_cache_holds(row: dict[str, Any]) -> None:
     assert step(row).memory["kv_cache"].integer == row["cache"]

@@ -52,9 +52,10 @@ def sites() -> list[Site]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             functions[str(path.relative_to(ROOT))] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    everywhere = {f.name: _returned(f) for local in functions.values() for f in local}
+    returned_in = {file: {f.name: _returned(f) for f in local} for file, local in functions.items()}
+    everywhere = {name: values for local in returned_in.values() for name, values in local.items()}
     for file, local in functions.items():
-        returned = {**everywhere, **{f.name: _returned(f) for f in local}}
+        returned = {**everywhere, **returned_in[file]}
         for function in local:
             for call, text in _messages(function, returned):
                 found[Site(file, call.lineno, call.end_lineno or call.lineno, text)] = None

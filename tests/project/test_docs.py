@@ -110,6 +110,7 @@ def test_an_example_that_fails_has_no_page(tmp_path: Path) -> None:
         site.run_command("bp-opt nothing.bpir", tmp_path)
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("name", documentation.passes())
 def test_the_example_of_a_pass_runs(name: str) -> None:
     command = documentation.passes()[name].sections["Example"]
@@ -158,6 +159,7 @@ def test_every_formula_can_be_read() -> None:
 # --- pages with commands
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize(
     ("page", "least", "last"),
     [

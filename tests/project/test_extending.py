@@ -120,6 +120,7 @@ def numbers(text: str, options: str) -> list[str]:
     return [f"--bind={name}={chosen[name]}" for name in dict.fromkeys(names) if name != "t" or "tensor=t" in options]
 
 
+@pytest.mark.campaign(keep=1)
 @pytest.mark.parametrize("name", MODELS)
 def test_an_operation_is_parsed_and_printed_in_both_forms(operations: Copy, name: str) -> None:
     plain, generic = operations.good(["bp-opt", f"{name}.bpir"], ["bp-opt", f"{name}.bpir", "--print-op-generic"])
@@ -170,6 +171,7 @@ def works(copy: Copy, name: str, options: str, layer: str) -> dict[str, dict[str
     return {task["phase"]: task for task in report["tasks"] if task["layer"] == layer}
 
 
+@pytest.mark.campaign
 def test_the_work_is_that_of_the_rules(operations: Copy) -> None:
     """By hand: 2 and 3 operations an element of F; 3 an element of the heads of Q, and of the one head of K."""
     found = works(operations, "relu2", "tensor=t", "mlp.relu2")
@@ -277,6 +279,7 @@ def test_an_operation_without_semantics_is_refused_by_the_run_alone(tmp_path: Pa
 TARIFF = "bp.symbols B, S, H, F, p, t, e where t | F, t | H\nenergy.tariff @night costs <op = p, byte = 30*p>\n"
 
 
+@pytest.mark.campaign
 def test_a_dialect_has_attributes_of_its_own(tmp_path: Path) -> None:
     copy = copy_with(tmp_path, "dialects/energy.py")
     block = MLP.replace('  %a = model.relu2 "mlp.relu2" %u\n', '  %a = model.gelu "mlp.gelu" %u\n')

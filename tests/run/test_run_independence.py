@@ -12,6 +12,7 @@ MLP = str(ROOT / "examples" / "mlp.bpir")
 DERIVATIONS = ("passes", "verifiers", *(f"dialects.model.{part}" for part in ("sharding", "decompose", "phases", "macro")))
 
 
+@pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("module", ["check", "model.reference", "ranks.block", "operations", "memory.plans"])
 def test_no_derivation_is_imported(module: str) -> None:
     """Importing `bpir.run` loads no derivation beyond what the `dist` dialect loads."""

@@ -22,6 +22,7 @@ def base(name: str) -> str:
     return print_module(run(read(model_text(model)), passed))
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("name", BASES)
 def test_what_is_derived_is_taken(name: str) -> None:
     assert not against(name, base(name))

@@ -30,6 +30,7 @@ def against(text: str) -> list[Diagnostic]:
     return outcome(text).against
 
 
+@pytest.mark.campaign(keep=4)
 @pytest.mark.parametrize("options", STEPS)
 def test_summed_gradients_are_the_model_s_and_bytes_as_stated(options: str) -> None:
     """On the batches of all replicas; 6*24/2 elements of a weight on a rank are no whole share for 5 replicas, and are for 2 and 3."""

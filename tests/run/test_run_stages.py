@@ -22,6 +22,7 @@ def against(text: str) -> list[str]:
     return [d.message for outcome in check(read(STAGED), read(text), NUMBERS) for d in outcome.against]
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("kind", ["inference", "training"])
 @pytest.mark.parametrize("options", ["pipeline=2 microbatches=n", "pipeline=3 microbatches=2", "microbatches=n", "pipeline=2 stages=[2,1]"])
 def test_stages_run_what_the_model_runs(kind: str, options: str) -> None:

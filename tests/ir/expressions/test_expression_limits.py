@@ -115,6 +115,7 @@ SLOW: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("name", SLOW)
 def test_work_within_the_bounds_takes_less_than_two_seconds(name: str) -> None:
     started = time.process_time()

@@ -70,6 +70,7 @@ def test_parameters_embedding_and_head(name: str) -> None:
     )
 
 
+@pytest.mark.campaign(keep=5)
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if "kv_bytes_per_token" in row])
 def test_the_cache_of_a_token(name: str) -> None:
     found = at(step(name, "decode"), B=1, c=64).memory["kv_cache"].integer

@@ -97,6 +97,7 @@ def test_what_a_derivation_refuses_is_counted_by_its_message(tmp_path: Path) -> 
         done(request("t=2", "B=1", "all_gather_redo=true", "communication=all_reduce"), tmp_path)
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize(
     ("condition", "holds"),
     [

@@ -167,6 +167,7 @@ def test_a_served_model_holds_a_cache_for_every_microbatch() -> None:
     assert list(found.stages[0]) == ["weights", "kv_cache", "workspace", "total"]
 
 
+@pytest.mark.campaign
 def test_too_many_sizes_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A maximum of more sizes than an expression may hold: a report has no job, and a plan is not said to fit."""
     from bpir.dialects.levels import PortablePlanIR

@@ -29,6 +29,7 @@ from bpir.ir.printer import print_module
 RULE = "plan-inference."
 
 
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize(
     ("buffer", "change"),
     [
