@@ -92,7 +92,7 @@ def _another(command: Operation, source: str) -> None:
 
 
 def _without(command: Operation) -> None:
-    """No command; what it was needed by needs what it needed."""
+    """Remove a command; commands that needed it need what it needed."""
     block = command.parent
     assert block is not None
     name, needed = symbol_of(command), names_of(command, "after")

@@ -154,7 +154,7 @@ def _become(operation: Operation, name: str) -> None:
 
 
 def _fold(operation: Operation) -> None:
-    """No collective: its operand has the type of its result."""
+    """Remove a collective; its operand gets the type of its result."""
     value = operation.operands[0]
     value.type = operation.results[0].type
     drop(operation)

@@ -148,7 +148,7 @@ def _with_buffers(change: Change) -> Change:
 
 
 def _runs_of_buffers(module: Operation) -> dict[str, Expr]:
-    """How often the sections run that use each buffer; weights of several blocks as often as those of the first."""
+    """The number of runs of the sections that use each buffer; weights of several blocks as often as those of the first."""
     users = _users(module.body)
     runs: dict[str, Expr] = {}
     counted: set[tuple[str, tuple[int, ...]]] = set()

@@ -47,7 +47,7 @@ def same(changed: Document, text: str) -> None:
 
 
 def taken(document: Document) -> int:
-    """How many operations later texts took over."""
+    """The number of operations that later texts took over."""
     return sum(earlier.taken for earlier in document.texts if earlier is not None)
 
 
@@ -140,7 +140,7 @@ def test_after_any_edits_a_document_is_as_if_opened_with_its_text(path: str, pas
 
 
 def test_what_may_be_too_much_work_is_read_whole() -> None:
-    """What it took to read what is taken over counts: so an answer is never another than that of the text read whole."""
+    """The work of reading an operation counts again where it is taken over, so an answer is always that of the whole text."""
     text = (ROOT / "examples" / "mlp.bpir").read_text()
     first = Document("mlp.bpir", text)
     first.diagnostics()
