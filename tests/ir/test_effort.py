@@ -1,4 +1,4 @@
-"""Effort is counted in steps: what is too much ends with an answer, and the same one every time."""
+"""Effort is counted in steps: a question that needs too many ends with an answer, the same one every time."""
 
 from __future__ import annotations
 

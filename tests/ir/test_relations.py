@@ -1,4 +1,4 @@
-"""Decisions under relations against enumeration of the admissible values on small grids, written here independently."""
+"""Decisions under relations agree with an enumeration of the admissible values on small grids, written here independently."""
 
 from __future__ import annotations
 

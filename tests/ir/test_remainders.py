@@ -1,4 +1,4 @@
-"""Equality by cases of a remainder: what holds for every number is proved, what fails for some is not."""
+"""Equality is decided by the cases of a remainder: proved where it holds for every number, and not where it fails for some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relations that some numbers satisfy, that none do, and that nobody can tell."""
+"""Relations are accepted, called impossible, or left undecided: sets whose truth is known, and cases by hand."""
 
 from __future__ import annotations
 

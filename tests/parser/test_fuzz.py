@@ -1,4 +1,4 @@
-"""Fuzzing through `bp-opt`, a little in every run (`evidence/fuzzing.py` does more), and what it has found."""
+"""`bp-opt` answers random inputs with a module or a diagnostic (`evidence/fuzzing.py` tries more); inputs on which it once failed."""
 
 from __future__ import annotations
 

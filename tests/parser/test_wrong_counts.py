@@ -1,4 +1,4 @@
-"""Generic form can give any operation any number of operands, results, regions and successors: what it can't have is a diagnostic."""
+"""A wrong number of operands, results, regions or successors of any operation, given in generic form, is refused by a diagnostic."""
 
 from __future__ import annotations
 

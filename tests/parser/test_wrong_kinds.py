@@ -1,4 +1,4 @@
-"""Generic form can give any property any attribute: what is not what the operation sets is a diagnostic, never a misprint or a crash."""
+"""A property of a wrong kind, given in generic form, is refused by a diagnostic; it is neither misprinted nor a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass pipelines as text: what is read, and what is said about mistakes."""
+"""Texts of pass pipelines are read as passes with options; each mistake is answered at its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running passes: what is verified, what is printed on the way, and what is published."""
+"""The pass manager verifies each result, prints what was asked for on the way, and publishes nothing that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes are functions between the types of levels: what a pass is told, and which orders a type checker refuses."""
+"""Passes are functions between the types of levels: mypy refuses passes in a wrong order."""
 
 from __future__ import annotations
 

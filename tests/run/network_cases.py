@@ -1,4 +1,4 @@
-"""Cases and helpers that several tests of run networks use."""
+"""The texts of networks that the tests of runs share."""
 
 from __future__ import annotations
 

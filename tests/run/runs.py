@@ -1,4 +1,4 @@
-"""Derivations that run on ranks, and what their outcome must be."""
+"""Runs of derivations on ranks, and the outcome that they must have."""
 
 from __future__ import annotations
 

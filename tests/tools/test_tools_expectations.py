@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: annotations against diagnostics."""
+"""`--verify-diagnostics` compares annotations with diagnostics."""
 
 from __future__ import annotations
 

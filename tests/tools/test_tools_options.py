@@ -1,4 +1,4 @@
-"""Command lines: what the table of options accepts, and what is said otherwise."""
+"""Command lines are read by the table of options; each mistake is answered by a message."""
 
 from __future__ import annotations
 

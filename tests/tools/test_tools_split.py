@@ -1,4 +1,4 @@
-"""`--split-input-file` against mlir-opt 19: the same parts, with places in the whole file."""
+"""`--split-input-file` gives the parts that mlir-opt 19 gives, with places in the whole file."""
 
 from __future__ import annotations
 

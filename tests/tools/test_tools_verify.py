@@ -1,4 +1,4 @@
-"""bp-verify's verdicts."""
+"""bp-verify prints a verdict on two files, with numbers where it refutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derived texts, each changed in one place that the file tests can't write by hand: a message says what is wrong."""
+"""A derived text that is changed in one place, which no file test can write by hand, is refused with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The normal form against arithmetic written here independently: plain Fractions on grids, and sympy."""
+"""The normal form agrees with arithmetic written here independently: plain Fractions on grids, and sympy."""
 
 from __future__ import annotations
 

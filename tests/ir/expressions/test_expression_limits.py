@@ -1,4 +1,4 @@
-"""Bounds answer at once and by name; texts and decisions do not depend on the process."""
+"""Work beyond a bound is refused at once, with the name of the bound; texts and decisions do not depend on the process."""
 
 from __future__ import annotations
 

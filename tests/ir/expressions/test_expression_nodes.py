@@ -1,4 +1,4 @@
-"""max, min, ceildiv and floordiv against Python's integers, and the forms they share."""
+"""max, min, ceildiv and floordiv agree with Python's integers; equal ones have one form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions to sympy and back."""
+"""Expressions are the same after a conversion to sympy and back; what sympy evaluates wrongly is refused."""
 
 from __future__ import annotations
 

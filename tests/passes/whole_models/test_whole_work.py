@@ -1,4 +1,4 @@
-"""Work is a whole number: what the sizes do not say is recorded as an assumption, and a derivation without it is refused."""
+"""Work is a whole number: divisibility that no relation declares is recorded as an assumption, and a derivation without it is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases and helpers that several tests of cost calculon use."""
+"""Jobs of Calculon: their machines, plans and expected seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of machines: what is wrong with one is said at its line; hand arithmetic for tasks, messages, measured rows."""
+"""Descriptions of machines: each mistake is told at its line; seconds of tasks, messages and measured rows by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: rows against single derivations, conditions and counts by hand, the front by brute force, and what is refused where."""
+"""Sweeps: rows agree with single derivations, conditions and counts with arithmetic, the front with brute force; mistakes have places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bp-report A B`: what differs between two modules, task by task; by hand on small reports, and the sums on derived ones."""
+"""`bp-report A B` shows the differences of two modules task by task: by hand on small reports, and by sums on derived ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bp-report's rendering: JSON for programs, tables for people."""
+"""bp-report prints JSON for programs, and tables for people."""
 
 from __future__ import annotations
 

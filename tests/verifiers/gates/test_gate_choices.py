@@ -1,4 +1,4 @@
-"""Under which workload, strategy and deployment a module is derived: those of the source, where only options of the pass may differ."""
+"""A module is derived under the workload, strategy and deployment of its source, or under options that the text names."""
 
 from __future__ import annotations
 

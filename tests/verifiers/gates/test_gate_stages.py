@@ -1,4 +1,4 @@
-"""The gate of stages: what each runs, of how many microbatches it holds activations, and what goes between them (rules stages.R1 to R8)."""
+"""The gate of stages judges what each runs, its microbatches, and the transfers between them (rules stages.R1 to R8)."""
 
 from __future__ import annotations
 
