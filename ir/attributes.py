@@ -222,7 +222,7 @@ class FloatType(Type):
 
 
 class FunctionType(Type):
-    """`(a, b) -> c`; one result that is not itself a function stands without parentheses."""
+    """`(a, b) -> c`; one result that is not itself a function has no parentheses."""
 
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]

@@ -129,7 +129,7 @@ class OperationDeclaration:
     name: ClassVar[str] = ""
     syntax: ClassVar[tuple[Part, ...] | None] = None  # None: generic form only
     spelling: ClassVar[str] = ""  # the word that opens the custom form where the dialect is the default, if it is not the name
-    default_dialect: ClassVar[str] = "builtin"  # in the regions of the custom form: there a `spelling` may stand for a name
+    default_dialect: ClassVar[str] = "builtin"  # in the regions of the custom form: there a `spelling` may take the place of a name
     graph_region: ClassVar[bool] = False  # forward references are legal inside; else dominance is checked
     in_module: ClassVar[bool] = False  # is in a module, whatever holds the other operations of its dialect
     holders: ClassVar[tuple[str, ...]] = ()  # the operations that it is in, where that is not what its dialect says

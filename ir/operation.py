@@ -232,7 +232,7 @@ def top_level(module: Operation) -> Sequence[Operation]:
 
 def outermost(operations: Sequence[Operation]) -> Sequence[Operation]:
     """The operations, with those that modules among them hold in the place of the modules."""
-    if "builtin.module" not in map(attrgetter("name"), operations):  # as good as always: passes and rules ask dozens of times
+    if "builtin.module" not in map(attrgetter("name"), operations):  # most calls: passes and rules ask dozens of times
         return operations
     found: list[Operation] = []
     stack = list(reversed(operations))

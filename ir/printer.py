@@ -122,7 +122,7 @@ class _Printer:
         """The text of an operation after `indent`, which is printed too; steps if it has regions.
 
         Args:
-            default: the default dialect where it stands.
+            default: the default dialect at its place.
         """
         declaration = operation.declaration
         if not self.generic and declaration is not None and declaration.syntax is not None:

@@ -1,4 +1,4 @@
-"""The rules of a verifier: each stands, with its number and what it demands, at the function that checks it."""
+"""The rules of a verifier: each is written, with its number and what it demands, at the function that checks it."""
 
 from __future__ import annotations
 

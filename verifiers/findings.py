@@ -1,4 +1,4 @@
-"""What the rules of a verifier find: violations, each with the label of its rule, and the claims that were decided."""
+"""Collects what the rules of a verifier find: violations, each with the label of its rule, and the claims that were decided."""
 
 from __future__ import annotations
 

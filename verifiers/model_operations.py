@@ -1,4 +1,4 @@
-"""What the verifiers ask of operations of a model and of their values."""
+"""Questions of the verifiers about operations of a model and their values."""
 
 from __future__ import annotations
 

@@ -108,6 +108,11 @@ class Proofs:
             verdict = self._verdict(statement, few)
             if verdict.proved:
                 return Proof(verdict.methods[0], few)
+        kept = self._needed(statement)
+        return Proof(self._verdict(statement, kept).methods[0], tuple(kept))
+
+    def _needed(self, statement: Statement) -> list[Fact]:
+        """Facts that prove a statement, and of which none can be spared."""
         kept, changed = list(self._given), True
         while changed:  # again, because what is provable need not grow with what is assumed
             changed = False
@@ -115,4 +120,4 @@ class Proofs:
                 fewer = [other for other in kept if other != fact]
                 if self._verdict(statement, fewer).proved:
                     kept, changed = fewer, True
-        return Proof(self._verdict(statement, kept).methods[0], tuple(kept))
+        return kept

@@ -108,7 +108,7 @@ def _by_signs(expr: Expr, strict: bool) -> bool | None:
 
 
 def _least_values(terms: Terms, lower: Mapping[Atom, int] | None) -> dict[Atom, Coefficient] | None:
-    """What each atom is at least; None if one may be negative."""
+    """The least value of each atom; None if one may be negative."""
     least: dict[Atom, Coefficient] = {}
     for m in terms:
         for atom, _ in m.factors:
@@ -120,7 +120,7 @@ def _least_values(terms: Terms, lower: Mapping[Atom, int] | None) -> dict[Atom, 
 
 
 def _corner(terms: Terms, least: Mapping[Atom, Coefficient], strict: bool) -> Monomial | None:
-    """What divides all terms, and is positive; None if it may be zero below a line."""
+    """The positive factor of all terms; None if it may be zero below a line."""
     corner = common_monomial(terms)
     if strict:  # a factor that may be zero stays where it is seen
         corner = monomial({atom: n for atom, n in corner.factors if n < 0 or atom.positive or least[atom] > 0})

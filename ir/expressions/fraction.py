@@ -156,7 +156,7 @@ _Part = dict[tuple[int, ...], int]
 
 
 def _gcd_work(parts: list[_Part], count: int) -> int:
-    """What sympy's time for the greatest common divisor of polynomials in so many atoms follows."""
+    """A number that sympy's time for the greatest common divisor of polynomials in so many atoms follows."""
     size = prod(1 + max(exponents[i] for part in parts for exponents in part) for i in range(count))
     bits = max(abs(c).bit_length() for part in parts for c in part.values())
     return size * bits * (1 + len(parts) // 4)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LateOperators:
-    """What modules above the normal form do for `Expr`; `bpir.ir.expressions.expression` enters it."""
+    """The functions with which modules above the normal form serve `Expr`; `bpir.ir.expressions.expression` enters them."""
 
     fraction: Callable[[Expr, Expr], Expr]
     multiply_fractions: Callable[[Expr, Expr], Expr]

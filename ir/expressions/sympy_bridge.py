@@ -30,7 +30,7 @@ from bpir.ir.expressions.expression import (
 )
 
 NODES: dict[str, Any] = {name: sympy.Function(name) for name in ("max", "min", "ceildiv", "floordiv")}
-"""The functions that stand for nodes, opaque to sympy."""
+"""The functions that represent nodes, opaque to sympy."""
 
 _BUILDERS: dict[str, Callable[..., Expr]] = {"max": maximum, "min": minimum, "ceildiv": ceildiv, "floordiv": floordiv}
 _WITH_ARGUMENTS: Any = (sympy.Add, sympy.Mul, sympy.Pow, *NODES.values())
@@ -119,7 +119,7 @@ _READERS: tuple[tuple[Any, Callable[[Any, dict[Any, Expr]], Expr]], ...] = (
     (sympy.Mul, lambda node, done: prod((done[a] for a in node.args), start=ONE)),
     (tuple(NODES.values()), _inward_node),
 )
-"""What reads each kind of sympy's objects."""
+"""The function that reads each kind of sympy's objects."""
 
 
 def _node(name: str, arguments: list[Expr]) -> Expr:

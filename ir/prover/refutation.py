@@ -71,7 +71,7 @@ def _monomials(polynomials: Sequence[Polynomial]) -> Iterator[Powers]:
 
 
 class _Variables:
-    """The variables that stand for atoms, numbered as they are met."""
+    """The variables that represent atoms, numbered as they are met."""
 
     def __init__(self, lower: Mapping[Atom, int]) -> None:
         self._lower = lower

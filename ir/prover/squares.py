@@ -34,7 +34,7 @@ def shown_by_squares(expr: Expr, lower: Mapping[Atom, int], strict: bool, effort
 
 
 def _completed(expr: Expr, lower: Mapping[Atom, int], effort: Effort) -> Iterator[Expr]:
-    """What is left of the expression, times a positive number, besides a square, for each atom in which it is quadratic."""
+    """The rest of a positive multiple of the expression besides a square, for each atom in which it is quadratic."""
     for parts in filter(None, (_quadratic(expr, atom) for atom in expr.atoms())):
         square, linear, rest = parts
         effort.spend((len(linear.terms) + 1) ** 2 + len(square.terms) * len(rest.terms))

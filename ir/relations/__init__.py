@@ -1,1 +1,1 @@
-"""What is declared about symbols, and what follows from it: proved, refuted with numbers, or unknown."""
+"""The relations that are declared between symbols, and what follows from them: proved, refuted with numbers, or unknown."""

@@ -208,7 +208,7 @@ class _Solver:
         return name not in right.symbols and name not in self._larger and integral(right)
 
     def _bound(self, relation: Relation, difference: Expr) -> None:
-        """What is greater than zero is at least 1 where it is an integer, and so is an integer that is a part of it."""
+        """Note the bound of a difference that is greater than zero: it is at least 1 where it, or a part of it, is an integer."""
         declared = relation.left - relation.right
         content = constant(Fraction(rational_content(declared.terms)))
         self._bounds[difference / content - 1 if integral(declared / content) else difference] = None

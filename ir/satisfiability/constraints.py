@@ -75,7 +75,7 @@ class Problem:
         self.lower: list[int | None] = [bindings.get(name, 1) for name in self.symbols]
         self.upper: list[int | None] = [bindings.get(name) for name in self.symbols]
         self.constraints: list[Constraint] = []
-        self.definitions: dict[int, Product] = {}  # variables that only stand for a product
+        self.definitions: dict[int, Product] = {}  # variables that only represent a product
         self.quotients: list[int] = []  # of what divides by what it divides
         self.never: Relation | None = None
         self._effort = effort

@@ -123,7 +123,7 @@ def _part(relations: Sequence[Relation], bindings: Mapping[str, int], effort: Ef
 
 
 def _searched(relations: Sequence[Relation], propagator: Propagator, holds: Callable[[Point], bool], effort: Effort) -> Answer:
-    """What searches and proofs find; they are loaded where the least numbers are no answer."""
+    """The answer of searches and proofs; they are loaded where the least numbers are no answer."""
     from bpir.ir.satisfiability.linear import excluded
     from bpir.ir.satisfiability.refutation import refuted
     from bpir.ir.satisfiability.search import Search

@@ -339,7 +339,7 @@ class BindingVerifier:
 
 
 def _renamed(names: Iterable[str], bound: Mapping[str, str]) -> set[str]:
-    """What names of a plan are once they are bound."""
+    """The names that things of a plan have once they are bound."""
     return {bound.get(name, name) for name in names}
 
 

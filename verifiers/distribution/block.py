@@ -207,7 +207,7 @@ class InferenceBlockCheck:
             self.findings.refuse("R4", task, wrong.diagnostics[0].message)
 
     def _settings(self, operation: Operation, rule: ModelOperation, effect: str) -> tuple[tuple[str, Attribute], ...]:
-        """What the workload and the strategy say of an operation: the pairs of tokens that count, and its form."""
+        """The settings of an operation by the workload and the strategy: the pairs of tokens that count, and its form."""
         counted = self._counted(operation) if effect == "read" else ()
         form = self.strategy.get(rule.form_field) if rule.form_field else None
         return counted if form is None else (*counted, ("form", form))

@@ -84,7 +84,7 @@ class CacheCheck:
         return minimum(self.phase.context, maximum(*limits)) if limited else self.phase.context
 
     def _readers(self, values: Iterable[Value]) -> list[Operation]:
-        """What reads K and V, without what appends them to the cache."""
+        """The operations that read K and V, without those that append them to the cache."""
         uses = (reader for value in values for reader in self.check.uses.get(value, ()))
         return [reader for reader in uses if not isinstance(reader.declaration, KvAppend)]
 

@@ -103,7 +103,7 @@ class DistributionVerifier:
 
     @staticmethod
     def _of_several_ranks(tensor: Expr, axes: Sequence[str]) -> set[Relation]:
-        """What a block of several tensor-parallel ranks may assume: that there are several, and that they divide the placed axes."""
+        """The assumptions of a block of several tensor-parallel ranks: that there are several, and that they divide the placed axes."""
         if tensor is ONE:
             return set()
         return {Relation("greater", tensor, ONE), *_divisions(tensor, map(symbol, axes))}

@@ -19,7 +19,7 @@ class PartialSums:
     """The partial sums of a block of a model under a placement.
 
     Args:
-        erased: whether an operation stands for what it reads, as dropout does in inference.
+        erased: whether an operation is taken for what it reads, as dropout does in inference.
     """
 
     def __init__(self, block: Operation, placed: Placed, erased: Callable[[Operation], bool]) -> None:

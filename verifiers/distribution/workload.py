@@ -36,7 +36,7 @@ class Phase(metaclass=Record):
     Attributes:
         name: `prefill` or `decode`.
         context, query: the visible tokens and the new ones of each sequence.
-        sizes: what stands for each symbol of the model.
+        sizes: the size of each symbol of the model.
         last: the same behind `model.last_token`; None where that is the identity.
         needs: what must hold of these sizes.
         causal: how attention over new tokens is counted.

@@ -1,4 +1,4 @@
-"""What a plan owes to one block of a distributed module: its buffers, and for each task its work, its reads and its dependencies."""
+"""Judges one block of a distributed module against its plan: buffers, and for each task its work, its reads and its dependencies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALIGNMENT = 256
 _FORM = ("experts", "form", "other_form", "other_work")
 _KIND = tuple(part.name for part in (Task.kind, Task.kind_of_work, Task.phase, Task.requires, Task.alternatives, Task.matmul)) + _FORM
 _KIND_OF_SOURCE = (*(part.name for part in (dist.Compute.kind, dist.Task.phase, dist.Task.matmul)), *_FORM)
-"""What a task of a plan says of what it does and needs, and what its source says."""
+"""The properties in which a task of a plan says what it does and needs, and those of its source."""
 
 REPEATED = ("constant", "state", "optimizer")
 """The roles of buffers that each run of a block has for itself."""
@@ -144,7 +144,7 @@ class PlannedBlockCheck:
                 self.homes[value] = self.of(task, "activation", "device_local", self.bytes(value.type))
 
     def _keep_in_state(self, task: dist.Task, value: Value, content: Value, returned: bool) -> None:
-        """What is written to a state has its place there."""
+        """Give a result that is written to a state the place of the state."""
         if returned:
             self.findings.refuse("R9", task, "what is written to a state can't be returned: it has its place in the state")
         if content in self.homes and content.type is value.type:  # a cache may hold fewer tokens than are visible
@@ -296,7 +296,7 @@ class PlannedBlockCheck:
 
     @cached_property
     def _symbols(self) -> dict[Operation | Block | None, str]:
-        """What the plan calls each task of the block."""
+        """The name that the plan gives each task of the block."""
         return {task.operation: plan.symbol for task, plan in self._planned_tasks()}
 
     def _readers_of_state(self, task: dist.Task) -> list[dist.Task]:

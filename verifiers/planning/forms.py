@@ -1,4 +1,4 @@
-"""What a task says besides its work: where tokens go, its form, and what another form would do."""
+"""The facts that a task states besides its work: where tokens go, its form, and the work of its other form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verify_routing_and_form(findings: Findings, rule: str, task: dist.Task, of: 
 
 
 def _work_of_form(of: ModelOperation, local: Local, form: str) -> FormWork:
-    """What an operation would do in another form."""
+    """The work of an operation in another form."""
     changed = evolved(local, settings=(("form", StringAttr(form)), *_without_form(local)))
     work, products = of.forward(changed), of.matmul_operations(changed)
     return FormWork(work.ops, work.read, work.write, products)

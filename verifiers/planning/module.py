@@ -78,7 +78,7 @@ class PlanVerifier:
         return expected
 
     def _block_check(self) -> type[PlannedBlockCheck]:
-        """What a block must have in the plan: training has other buffers than inference."""
+        """The class that judges a block: training has other buffers than inference."""
         if not self.training:
             return PlannedBlockCheck
         from bpir.verifiers.planning.training_buffers import TrainingCheck

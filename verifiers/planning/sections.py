@@ -151,7 +151,7 @@ class _Calls:
             self.found.append(_Expected(block, block.operation, updates, self.lineage.runs(block), after))
 
     def _between(self, block: dist.Block) -> None:
-        """What goes between stages has a section of each part, after all others of it."""
+        """Add a section for each part of what goes between stages, after all others of the part."""
         known = list(self.found)
         for part in ("", FORWARD, BACKWARD):
             sent = self.lineage.tasks(block, part)

@@ -51,7 +51,7 @@ class TrainingCheck(PlannedBlockCheck):
             self.states[name] = self.buffer(found[:1], f"the state of '{origin}'", size, "persistent", origin)
 
     def _updates(self, task: Task) -> None:
-        """What an optimizer task gives, and the gather behind it, are the weights, where they lie."""
+        """Give the results of an optimizer task, or of the gather behind it, the place of the weights: they are the updated weights."""
         home = self.weights.get(task) or next((self.homes.get(value, "") for value in task.operands[:1]), "")
         self.homes.update(dict.fromkeys(task.results, home))
 

@@ -60,7 +60,7 @@ def _verify_device(findings: Findings, stage: Stage | None, what: str, held_by: 
 
 
 def _largest(held: dict[str, Expr], numbers: dict[str, Expr]) -> list[Diagnostic]:
-    """What takes the most, where that is a number."""
+    """Notes on what takes the most, where that is a number."""
     sizes = {name: value.substitute(numbers).constant for name, value in held.items() if name != "total"}
     known = sorted(((size, name) for name, size in sizes.items() if size), key=lambda pair: (-pair[0], pair[1]))
     return [note(f"{name.replace('_', ' ')}: {size} bytes") for size, name in known[:_LARGEST]]

@@ -1,4 +1,4 @@
-"""What a device of each stage of a pipeline holds, from the buffers of a plan: exact, in the plan's order of tasks.
+"""Computes what a device of each stage of a pipeline holds, from the buffers of a plan: exact, in the plan's order of tasks.
 
 A step holds weights, gradients of weights and optimizer states all the time; of each microbatch in flight what a later part reads; and what
 the tasks that run have between them. The fullest moment is the largest sum over the tasks that a device runs while as many microbatches are
@@ -24,11 +24,11 @@ TRAINING = {
     "activation_gradients": "busy",
     "optimizer": "optimizer",
 }
-"""What a device holds in training, and what it is called while it is summed."""
+"""The kinds of values that a device holds in training, and their names while they are summed."""
 SERVING = {"weights": "weights", "kv_cache": "kv_cache", "workspace": "busy"}
 """The same in inference."""
 HELD = {"constant": "weights", "optimizer": "optimizer", "state": "kv_cache", "gradient": "weight_gradients"}
-"""What buffers hold that outlive a part of a step, by their role; all others hold activations."""
+"""The kinds of values in buffers that outlive a part of a step, by the role of the buffer; all others hold activations."""
 
 
 class Chunk(metaclass=Record):
@@ -89,7 +89,7 @@ class StageMemory:
     # --- a device
 
     def device(self, chunks: Sequence[Chunk]) -> dict[str, Expr]:
-        """What a device holds at its fullest moment: by what it is, and `busy`, what the tasks that run hold besides.
+        """The bytes of a device at its fullest moment: by kind, and `busy`, what the tasks that run hold besides.
 
         Raises:
             ExpressionError: too many sizes with symbols may be the largest.
@@ -116,7 +116,7 @@ class StageMemory:
         return found
 
     def _kept(self, chunk: Chunk) -> dict[str, Expr]:
-        """What a chunk holds once for each of its layers: of activations as often as microbatches are in flight."""
+        """The bytes that a chunk holds once for each of its layers: of activations as often as microbatches are in flight."""
         found: dict[str, list[Expr]] = {}
         for name, times in self._own(chunk).items():
             buffer = self.buffers[name]
@@ -146,7 +146,7 @@ class StageMemory:
     # --- the tasks that run
 
     def _busy(self, chunk: Chunk, activations: Expr) -> list[Expr]:
-        """What the tasks of each section of a chunk hold besides, less what is not there then of the activations of all in flight."""
+        """The bytes that the tasks of each section of a chunk hold besides, less the activations in flight that are not there then."""
         runs = self._by_part(chunk)
         optimizer = [self._peak(name) - activations for name, _ in runs.get(OPTIMIZER, ())]
         return [*self._peaks_of(runs.get("", [])[::-1]), *self._peaks_of(runs.get(BACKWARD, [])), *optimizer]
@@ -160,7 +160,7 @@ class StageMemory:
         return found
 
     def _peaks_of(self, runs: Iterable[Run]) -> Iterator[Expr]:
-        """What each section holds besides, less what is not there of this microbatch: what those behind have freed, or not yet made."""
+        """The bytes that each section holds besides, less those of this microbatch that the sections behind have freed, or not yet made."""
         freed = ZERO
         for name, times in runs:
             yield self._peak(name) - freed
@@ -218,7 +218,7 @@ def _largest(sizes: Iterable[Expr]) -> Expr:
 
 
 def _held(more: Mapping[int, Sequence[Expr]], less: Mapping[int, Sequence[Expr]], held: Expr) -> tuple[Expr, ...]:
-    """What is held at the tasks after which less is."""
+    """The bytes that are held at the tasks after which fewer are."""
     found: list[Expr] = []
     grows = False
     for task in sorted({*more, *less}):

@@ -123,7 +123,7 @@ class StageCheck:
             self._same_runs(stage, runs, network)
 
     def _of_one_layer(self, network: Operation, layer: Operation, found: Sequence[Stage]) -> list[list[Run]]:
-        """What each stage runs of a repeated layer; nothing, and a finding, where it is not known to be enough for all."""
+        """The runs of each stage of a repeated layer; none, and a finding, where it is not known to be enough for all."""
         parts, count = len(found), times_of(layer)
         rows = self._stated_shares(count) if self.shares else self._even_shares(count, found)
         return [self._by_rule(network, layer, times, index, parts) for index, times in enumerate(rows)]
@@ -145,7 +145,7 @@ class StageCheck:
         return [ceildiv(count - index, constant(parts)) for index in range(parts)]
 
     def _of_several_layers(self, network: Operation, layers: Sequence[Operation], found: Sequence[Stage]) -> list[list[Run]]:
-        """What each stage runs of layers whose numbers are known; nothing, and a finding, where they can't be shared."""
+        """The runs of each stage of layers whose numbers are known; none, and a finding, where they can't be shared."""
         parts = len(found)
         counts = {layer: number for layer in layers if (number := _number(times_of(layer), self.findings.facts)) is not None}
         if len(counts) < len(layers):
@@ -164,7 +164,7 @@ class StageCheck:
 
     @staticmethod
     def _by_rule(network: Operation, layer: Operation, times: Expr, index: int, parts: int) -> list[Run]:
-        """What one part runs of a network with one call of layers, of which it has so many."""
+        """The runs of one part of a network with one call of layers, of which it has so many."""
         found: list[Run] = []
         before = True
         for call in calls(network):
@@ -323,7 +323,7 @@ class _Deal:
 
 
 def _dealt(network: Operation, counts: Mapping[Operation, int], quota: Sequence[int]) -> list[list[Run]]:
-    """What each part runs, layer by layer: so many as its quota says."""
+    """The runs of each part, layer by layer: as many as its quota says."""
     deal = _Deal(quota)
     for call in calls(network):
         for _ in range(counts.get(call, 0)):

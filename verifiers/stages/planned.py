@@ -60,7 +60,7 @@ def _stage(findings: Findings, stage: Stage, wanted: Source, of: dict[str, tuple
 
 
 def _runs_of(stage: Stage, of: dict[str, tuple[str, str]], part: str) -> list[Run]:
-    """What a stage runs of a part of the training step, by block."""
+    """The runs of a stage of one part of the training step, by block."""
     return [(of[name][0], times) for name, times in stage.runs if of.get(name, ("", "?"))[1] == part]
 
 

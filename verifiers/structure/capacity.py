@@ -56,7 +56,7 @@ class Room(metaclass=Record):
 
     @classmethod
     def of(cls, facts: Facts, needed: Expr, there: Expr) -> Room:
-        """What the facts say: by a proof, by the limits of symbols, or in numbers."""
+        """The answer that the facts give: by a proof, by the limits of symbols, or in numbers."""
         numbers = {name: constant(value) for name, value in facts.bindings.items()}
         limits = _limits(facts)
         excess = (needed - there).substitute(numbers)
@@ -67,7 +67,7 @@ class Room(metaclass=Record):
         return cls(fits, needed.substitute(numbers), there.substitute(numbers), free, numbers)
 
     def help(self) -> Diagnostic:
-        """What would decide it."""
+        """A note on the facts that would decide it."""
         free = ", ".join(self.free)
         return note(f"bind {free} to numbers (bp.bind, or bind-symbols), or declare upper bounds, such as '4096 > {self.free[0]}'")
 
@@ -115,7 +115,7 @@ def _limit(relation: Relation) -> Iterator[tuple[str, Fraction, bool]]:
 
 
 def _narrowed(known: Interval, limit: Fraction, above: bool) -> Interval:
-    """What is left of the interval of an integer that is below a limit (`above`), or above it."""
+    """The part of the interval of an integer that is below a limit (`above`), or above it."""
     low, high = known
     if above:
         below = Fraction(limit.__ceil__() - 1)

@@ -66,7 +66,7 @@ class _Structure:
         return self.findings.diagnostics or self._sound(kind)
 
     def _sound(self, kind: str) -> list[Diagnostic]:
-        """What is wrong with a plan for a kind of target whose references all resolve."""
+        """The faults of a plan for a kind of target whose references all resolve."""
         self._order()
         self._transfers()
         self._layout()

@@ -99,7 +99,7 @@ def _of_properties(properties: Iterable[DistinctProperty]) -> Iterator[tuple[Ope
 
 
 def _counted(operation: Operation, name: str) -> str:
-    """What a property of an operation counts; empty if it counts nothing."""
+    """The name of what a property of an operation counts; empty if it counts nothing."""
     dialect = operation.dialect
     if dialect == "bind" and name == "fields":
         return f"a field of '{operation.name}'"

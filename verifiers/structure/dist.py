@@ -40,7 +40,7 @@ def verify(module: Operation) -> list[Diagnostic]:
 
 
 def _layouts(ir: DistributedTaskIR, block: Block) -> list[Diagnostic]:
-    """What is wrong with how the values of a block lie on its mesh, if it has one."""
+    """The faults in how the values of a block lie on its mesh, if it has one."""
     mesh = ir.mesh_of(block)
     if mesh is None:
         return []

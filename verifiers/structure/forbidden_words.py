@@ -83,7 +83,7 @@ def verify(module: Operation, operations: Iterable[Operation], properties: Itera
 
 
 def _in(operation: Operation, level: str, attributes: Mapping[str, Attribute], free: bool) -> Iterator[Diagnostic]:
-    """What the properties, or the free attributes, of an operation must not say."""
+    """The faults in the words of an operation's properties, or of its free attributes."""
     for name, value in attributes.items():
         for message in _judge(operation, level, name, value, free):
             yield error(message, operation.span)

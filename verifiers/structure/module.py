@@ -45,7 +45,7 @@ def verify(module: Operation) -> list[Diagnostic]:
 def _of_every_level(
     module: Operation, operations: Sequence[Operation], properties: Sequence[DistinctProperty], unsound: list[Diagnostic]
 ) -> list[Diagnostic]:
-    """What is wrong with places, symbols, counts and words, whatever the level; `unsound` is wrong with symbols."""
+    """The faults in places, symbols, counts and words, whatever the level; `unsound` are those in symbols."""
     from bpir.verifiers.structure import counts, forbidden_words, holders
 
     found = [*holders.verify(module, operations), *(unsound or counts.verify(module, operations, properties))]

@@ -45,7 +45,7 @@ def _by_name(ir: PortablePlanIR) -> tuple[dict[str, Task], dict[str, Buffer]]:
 
 
 def _capacity(ir: PortablePlanIR) -> list[Diagnostic]:
-    """What is wrong with the memory of the stages of a sound plan."""
+    """The faults in the memory of the stages of a sound plan."""
     if not ir.stages or not ir.deployments:
         return []
     from bpir.verifiers.stages.capacity import verify_stage_capacity

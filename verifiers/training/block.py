@@ -77,21 +77,22 @@ class BlockTrace:
             state, task = dist.State.of(operation), dist.Task.of(operation)
             if state is not None:
                 self.findings.refuse("R1", state, f"training has no state: '{state.label}' comes from no layer of the model")
-            if task is not None and self._has_phase(task):
-                order = place_of_task(task)
-                message = f"the {task.phase} task '{task.label}' is behind a later phase"
-                self.findings.require("R13", order >= last, task, message)
-                last = max(last, order)
+            if task is not None and self._has_phase(task, last):
+                last = max(last, place_of_task(task))
                 self._task(task, task.phase)
         self._missing()
         self._return()
 
-    def _has_phase(self, task: dist.Task) -> bool:
-        """Whether a task is of a phase that its kind can be of; it has no effect on a cache then."""
-        if not self.findings.require("R13", task.phase in phases_of(task), task, f"'{task.label}' can't be of phase '{task.phase}'"):
+    def _has_phase(self, task: dist.Task, last: int) -> bool:
+        """Whether a task is of a phase that its kind can be of; it is behind none of a later phase, and has no effect on a cache then."""
+        phase = task.phase
+        if phase not in phases_of(task):
+            self.findings.refuse("R13", task, f"'{task.label}' can't be of phase '{phase}'")
             return False
-        message = f"no phase of training has a KV cache: '{task.label}' has effects on one"
-        self.findings.require("R13", not task.effects, task, message)
+        if task.effects:
+            self.findings.refuse("R13", task, f"no phase of training has a KV cache: '{task.label}' has effects on one")
+        if place_of_task(task) < last:
+            self.findings.refuse("R13", task, f"the {phase} task '{task.label}' is behind a later phase")
         return True
 
     def _arguments(self) -> None:
@@ -151,8 +152,10 @@ class BlockTrace:
             self._computes(task, phase, operation)
 
     def _is_of_kind(self, task: dist.Task, operation: Operation) -> bool:
-        message = f"'{layer_of(operation)}' is a {operation.name}, not '{task.kind_of_work}'"
-        return self.findings.require("R1", task.kind_of_work == operation.kind, task, message)
+        if task.kind_of_work == operation.kind:
+            return True
+        self.findings.refuse("R1", task, f"'{layer_of(operation)}' is a {operation.name}, not '{task.kind_of_work}'")
+        return False
 
     def _computes(self, task: dist.Task, phase: str, operation: Operation) -> None:
         """Judge a task that computes an operation, or a gradient of it."""
@@ -319,11 +322,12 @@ class BlockTrace:
 
     def results(self, task: dist.Task, types: list[TensorType]) -> bool:
         """Whether a task has as many results as there are types; each is judged by its type then."""
-        counted = len(task.results) == len(types)
-        if self.findings.require("R4", counted, task, f"the task has {len(task.results)} results, expected {len(types)}"):
-            for image, type in zip(task.results, types, strict=True):
-                self.type(task, image, type)
-        return counted
+        if len(task.results) != len(types):
+            self.findings.refuse("R4", task, f"the task has {len(task.results)} results, expected {len(types)}")
+            return False
+        for image, type in zip(task.results, types, strict=True):
+            self.type(task, image, type)
+        return True
 
     @TRAINING.rule("R4", "sizes, shards and partial sums follow from shapes and uses")
     def type(self, operation: Place, value: Value, expected: TensorType) -> None:

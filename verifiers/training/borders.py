@@ -54,7 +54,7 @@ class _Border(metaclass=Interned):
 
 
 class Borders:
-    """Judges collectives and forks: what each changes, or sums, follows from what its operands stand for."""
+    """Judges collectives and forks: what each changes, or sums, follows from what its operands mean."""
 
     def __init__(self, trace: BlockTrace) -> None:
         self.trace = trace

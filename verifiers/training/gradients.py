@@ -87,10 +87,11 @@ class Gradients:
                 self._reads_kept(task, operation, image, need)
 
     def _reads_gradient(self, task: dist.Task, operation: Operation, image: Value, value: Value) -> None:
-        message = f"'{layer_of(operation)}' does not read the complete gradient of its result"
-        if self.findings.require("R8", self.is_complete(image, value), task, message):
-            type = self.trace.expected(value)
-            self.trace.type(task, image, type.gathered(TENSOR) if self.trace.layout.is_partial(value) else type)
+        if not self.is_complete(image, value):
+            self.findings.refuse("R8", task, f"'{layer_of(operation)}' does not read the complete gradient of its result")
+            return
+        type = self.trace.expected(value)
+        self.trace.type(task, image, type.gathered(TENSOR) if self.trace.layout.is_partial(value) else type)
 
     @TRAINING.rule("R12", "backward reads what is kept or repeated")
     def _reads_kept(self, task: dist.Task, operation: Operation, image: Value, need: Value | Operation) -> None:

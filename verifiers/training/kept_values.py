@@ -71,7 +71,7 @@ class Needs:
         return list(dict.fromkeys(read.choose(operands, [*operation.results], operation) for read in reads))
 
     def _of_gradients(self, operation: Operation) -> list[Kept]:
-        """What the gradients of an operation read, as it lies on the mesh where they do."""
+        """The values that the gradients of an operation read, as these lie on the mesh there."""
         return [self.read_as(operation, need) for weight in (False, True) for need in self.reads(operation, weight)]
 
     def read_as(self, operation: Operation, need: Value | Operation) -> Kept:

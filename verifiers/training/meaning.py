@@ -36,7 +36,7 @@ class Meaning:
         mask: the dropout whose mask it is.
         again: whether it was computed or gathered again.
         uses: of a gradient, by value of the model the uses whose contributions it sums. Gradients can be aliases (a residual's gradient
-            is a copy): then there are several values, or several sums of one value, and each reading stands for one of them.
+            is a copy): then there are several values, or several sums of one value, and each reading means one of them.
         weight: of a weight gradient, the operation and which of its weights.
         updated: of a weight that the optimizer has updated, the operation and which of its weights.
     """
@@ -56,7 +56,7 @@ class Meaning:
 def is_sum(operands: Sequence[Value], meanings: Sequence[Meaning], value: Value, uses: frozenset[Use]) -> bool:
     """Whether the operands together are the contributions of these uses of a value, each use once.
 
-    An operand that stands twice stands for two contributions. Large ones are chosen first: the sum of a fork within is one.
+    An operand that is there twice is two contributions. Large ones are chosen first: the sum of a fork within is one.
     """
     left = Counter(operands)
     parts = [(part, image) for image, meaning in dict(zip(operands, meanings, strict=True)).items() for part in meaning.uses.get(value, ())]

@@ -122,7 +122,7 @@ class MemoryCheck:
         return [kept for kept in again if kept[0] not in own] if len(again) < len(charged) else []
 
     def _calculon_dropped(self, operation: Operation, view: LayerView) -> set[str]:
-        """What a layer drops under Calculon's convention."""
+        """The words for what a layer drops under Calculon's convention."""
         choices = self.convention.choices
         inside = [self.trace.layout.enters_region(operation, index) for index in range(len(operation.operands))]
         if any(map(self._from_fork, operation.operands, inside)):
@@ -157,7 +157,7 @@ class MemoryCheck:
         self._compare(row, view, kept, dropped)
 
     def _dropped_at_border(self, view: LayerView, value: Value | None, gathered: Value | None) -> set[str]:
-        """What a fork or a collective drops: a shard that is made again, or a result that another layer stores."""
+        """The words for what a fork or a collective drops: a shard that is made again, or a result that another layer stores."""
         if view.kind == "output_collective" and value is not None and (value, False) in self.stored_elsewhere:
             return {"output"}
         return {"activation"} if gathered is not None and self.needs.is_made_again((gathered, False)) else set()

@@ -48,7 +48,7 @@ OPTIONS: Options = {Workload: ("batch", "context", "causal"), Strategy: tuple(f.
 
 
 class _Parallelism(metaclass=Record):
-    """What the strategy of a block asks for.
+    """The choices that the strategy of a block makes.
 
     Attributes:
         mesh: the size of each axis.
@@ -129,7 +129,7 @@ class TrainingVerifier:
         return self._allowed(shared, block, plan.choices, trace)
 
     def _read_strategy(self, block: dist.Block) -> _Parallelism | None:
-        """What the strategy of a block asks for; None, and a finding, if it can't be that of the block."""
+        """The choices that the strategy of a block makes; None, and a finding, if it can't be that of the block."""
         strategy = fields_named(self.distributed.strategies, block.strategy)
         mesh = verify_mesh(self.findings, "R15", self.distributed, block, strategy)
         degree = as_expr((strategy or {}).get("tensor"))

@@ -26,7 +26,7 @@ def is_fork_of(name: str, value: Value, reader: Operation) -> bool:
 
 
 def is_exchange_of(name: str, operation: Operation, what: str) -> bool:
-    """Whether a layer can stand for the `weights` or `gradients` of an operation, where replicas exchange them."""
+    """Whether a layer can be the exchange of the `weights` or `gradients` of an operation, where replicas exchange them."""
     return _is_called(name, what, (layer_of(operation),))
 
 
