@@ -23,7 +23,7 @@ test: .venv/installed ## run the tests
 
 # A quarter of a minute: a few tests of each file.
 test-fast: .venv/installed ## run a few tests of each file, in a quarter of a minute
-	$(BIN)/python -m pytest -n auto --dist worksteal --few 3
+	$(BIN)/python -m pytest -n auto --dist worksteal --few 2
 
 # The part of the campaigns that `make test` leaves out; .ci/run runs it as well.
 test-campaigns: .venv/installed ## run the rest of the campaigns, in minutes

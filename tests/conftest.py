@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 import tiers
 from fake_passes import FAKES
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from bpir import passes
 
@@ -34,9 +34,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     tiers.full = config.getoption("tier") != "daily"
-    if not tiers.full:
-        settings.register_profile("daily", max_examples=tiers.examples(settings.default.max_examples))
-        settings.load_profile("daily")
+    if not config.getoption("--hypothesis-profile", None):
+        count = tiers.examples(settings.default.max_examples)
+        settings.register_profile("tier", max_examples=count, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("tier")  # a busy machine is no error
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

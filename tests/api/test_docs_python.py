@@ -13,6 +13,7 @@ from support import ROOT
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_the_examples_of_a_page(page: Path) -> None:
     command = [sys.executable, str(ROOT / "tests" / "api" / "docs_python.py"), str(page)]

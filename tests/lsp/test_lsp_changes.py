@@ -59,6 +59,7 @@ def plan() -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

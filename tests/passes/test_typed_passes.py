@@ -46,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mypy")
 
 
+@pytest.mark.slow
 def test_mypy_takes_passes_in_order(folder: Path) -> None:
     text = _mypy("chain(distribute).then(BindSymbolsPass(numbers={'c': 8})).then(plan)", folder)
     assert text.startswith("Success")

@@ -159,6 +159,7 @@ def test_every_formula_can_be_read() -> None:
 # --- pages with commands
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize(
     ("page", "least", "last"),

@@ -65,6 +65,7 @@ def circle(imports: Mapping[str, set[str]]) -> list[str]:
     return shortest
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_a_detour() -> None:
     known = modules(PACKAGE)
     assert {

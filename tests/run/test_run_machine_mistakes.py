@@ -45,6 +45,7 @@ def outcomes(name: str, step: Operation, plan: Operation | None = None) -> list[
     return check(read(miniature(name)), step, NUMBERS[name], plan)
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(keep=2)
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("options", STEPS)

@@ -61,6 +61,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     return folder / "lib", cache, output
 
 
+@pytest.mark.slow
 def test_a_second_run_compiles_no_module(library: tuple[Path, Path, str]) -> None:
     folder, cache, first = library
     output, compiled = run(cache, *PASSES, PYTHONPATH=str(folder))
@@ -97,6 +98,7 @@ def test_a_changed_source_is_read_again(library: tuple[Path, Path, str], same: s
     source.write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 12, 40, -1])
 def test_a_damaged_image_is_made_again(library: tuple[Path, Path, str], place: int) -> None:
     """In the check sum, the length, the index, and the code of a module."""

@@ -24,6 +24,7 @@ def check(text: str) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted(text)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_tokens_of_every_example_at_every_level_are_its_text(name: str) -> None:

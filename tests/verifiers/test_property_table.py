@@ -6,6 +6,7 @@ import pytest
 from property_table import declared, rules_of
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(keep=40)
 @pytest.mark.parametrize(("operation", "name"), declared(), ids=str)
 def test_some_rule_looks_at_every_property(operation: str, name: str) -> None:

@@ -77,6 +77,7 @@ def named_by_tests() -> set[str]:
     return {canonical(label) for label in found}
 
 
+@pytest.mark.slow
 def test_the_rules_that_are_raised_are_those_that_are_documented() -> None:
     assert sorted(raised() - documented()) == [], "raised, but no function says that it checks them"
     assert sorted(documented() - raised()) == [], "said, but never raised"
