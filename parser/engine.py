@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpir.ir.diagnostic import fail
+from bpir.ir.records import Record
 from bpir.parser.lexer import (
     BANG,
     DIMENSION_LIST,
@@ -47,7 +48,7 @@ _AS_MATCHED = frozenset(range(PUNCTUATION, END + 1)) - {HASH, BANG}  # tokens th
 _RAW = (("{-#", METADATA, metadata_end), ("<", RAW_ANGLE, raw_end), ("[", RAW_SQUARE, raw_end))
 
 
-class Program(NamedTuple):
+class Program(metaclass=Record):
     """Tables with their actions put in: what `run` executes."""
 
     actions: list[dict[str | int, int]]

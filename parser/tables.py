@@ -10,6 +10,7 @@ import re
 import sys
 from typing import Any, NamedTuple
 
+from bpir.ir.records import Record
 from bpir.parser.lexer import END, TERMINALS, TOKEN
 from bpir.startup.kept import DIGEST, digest, keep, places
 
@@ -32,7 +33,7 @@ class Rule(NamedTuple):
     empty: tuple[bool, ...]  # where `[...]` was absent (lark's `empty_indices`)
 
 
-class Tables(NamedTuple):
+class Tables(metaclass=Record):
     """The tables of the engine. A key of `actions` is the text of a literal token, or the number of a token class."""
 
     actions: list[dict[str | int, int]]

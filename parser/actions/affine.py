@@ -6,11 +6,12 @@ What the grammar cannot say is checked here: a product has a symbolic factor, a 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpir.ir.attributes import Attribute
 from bpir.ir.builtin.attributes import AffineAttr
 from bpir.ir.diagnostic import fail, suggestion
+from bpir.ir.records import Record
 from bpir.parser.actions.attributes import integer
 from bpir.parser.engine import RawAction
 from bpir.parser.state import ParserState
@@ -25,7 +26,7 @@ Check = tuple[list[tuple[str, int]], list[tuple[str, int]] | None, int, int]
 """The names of two factors, or of a divisor and None, and where the operation is."""
 
 
-class Affine(NamedTuple):
+class Affine(metaclass=Record):
     """An expression whose names are not yet resolved: tokens of its text, its names with their places."""
 
     tokens: list[str | tuple[str, int]]  # text, or a name and its offset

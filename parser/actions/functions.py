@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpir.ir.attributes import DictAttr, FunctionType, Type
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail
 from bpir.ir.operation import Operation, Region, Value
+from bpir.ir.records import Record
 from bpir.parser.actions.operations import check_short
 from bpir.parser.actions.regions import set_arguments
 from bpir.parser.engine import RawAction
 from bpir.parser.state import ParserState
 
 
-class Argument(NamedTuple):
+class Argument(metaclass=Record):
     """An argument or a result of a function: a name only where a body may use it."""
 
     name: str | None
@@ -24,7 +25,7 @@ class Argument(NamedTuple):
     offset: int
 
 
-class Call(NamedTuple):
+class Call(metaclass=Record):
     """The rest of a call behind the callee: `(%a, %b) {...} : (T, T) -> T`."""
 
     operands: list[Value]

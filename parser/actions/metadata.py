@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from bpir.ir.declaration import Raw
 from bpir.ir.diagnostic import Span, fail, suggestion
+from bpir.ir.records import Record
 from bpir.parser.engine import RawAction
 from bpir.parser.lexer import unquoted
 from bpir.parser.state import ParserState
@@ -15,7 +16,7 @@ _SECTIONS = ("dialect_resources", "external_resources")
 _BLOB = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,}")  # the first four bytes are the alignment
 
 
-class Entry(NamedTuple):
+class Entry(metaclass=Record):
     """A key with nested entries or a value (a string literal or a word)."""
 
     key: str
