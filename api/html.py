@@ -27,7 +27,7 @@ def listing(text: str) -> str:
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
 
-    from bpir.tools.pygments_lexer import BpirLexer, BpirStyle
+    from bpir.tools.highlighting.pygments_lexer import BpirLexer, BpirStyle
 
     formatter = HtmlFormatter(noclasses=True, nobackground=True, style=BpirStyle, cssstyles="overflow-x: auto")
     found: str = highlight(text, BpirLexer(), formatter)

@@ -19,11 +19,11 @@ from bpir import dialects, passes
 from bpir.ir.declaration import DECLARATIONS, OperationDeclaration
 from bpir.ir.dialect import DIALECTS
 from bpir.passes.base import Pass, options
-from bpir.tools.listing import levels
 from bpir.tools.pages import documentation, reference
 from bpir.tools.pages.documentation import PASS_SECTIONS, Documentation
-from bpir.tools.source_text import bases, defines_run, lineage, signature, source
-from bpir.tools.source_text import place as source_place
+from bpir.tools.pages.listing import levels
+from bpir.tools.texts.source_text import bases, defines_run, lineage, signature, source
+from bpir.tools.texts.source_text import place as source_place
 
 HEADINGS = {"Conserved": "Conserved quantities", "Example": "Example, run when this page was built"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from bpir.lsp.text import width_of
-from bpir.tools.pygments_lexer import BpirLexer
+from bpir.tools.highlighting.pygments_lexer import BpirLexer
 
 TYPES = (
     *("namespace", "type", "parameter", "variable", "property", "function"),

@@ -19,7 +19,7 @@ from bpir.lsp.text import Lines
 from bpir.parser import parse_module
 from bpir.parser.shortcuts.reuse import Earlier
 from bpir.tools.common import explain_exception
-from bpir.tools.split import MARKER, split
+from bpir.tools.texts.split import MARKER, split
 from bpir.verifiers.structure.exhaustion import placed
 from bpir.verifiers.structure.module import verify
 

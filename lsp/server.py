@@ -294,7 +294,7 @@ def formatting(ls: Server, params: lsp.DocumentFormattingParams) -> list[lsp.Tex
     """The canonical text, comments in place; nothing, if the text has mistakes."""
     from bpir.ir.effort import BASE, allow, limited
     from bpir.ir.expressions.error import ExpressionError
-    from bpir.tools.formatting import format_module
+    from bpir.tools.texts.formatting import format_module
 
     document = ls.document(params.text_document.uri)
     lines = document.lines

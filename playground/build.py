@@ -53,7 +53,7 @@ def install() -> None:
 
 def bundle(target: Path) -> None:
     """The scripts, each as one file."""
-    from bpir.tools.pygments_lexer import keywords
+    from bpir.tools.highlighting.pygments_lexer import keywords
 
     (NPM / "words.json").write_text(json.dumps(keywords()))
     for name in ("app.js", "worker.js", "language.js"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bpir.sweep.store import Table, connection, quoted
+from bpir.sweep.storage.store import Table, connection, quoted
 
 Row = dict[str, Any]
 

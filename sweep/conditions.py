@@ -14,9 +14,9 @@ from bpir.ir.expressions.expression import Expr
 from bpir.ir.expressions.normal_form import atom_expression
 from bpir.ir.records import evolved
 from bpir.passes.pipeline import command_line
-from bpir.sweep.evaluation import Values
-from bpir.sweep.ratio import Ratio
-from bpir.sweep.whole import Array
+from bpir.sweep.arithmetic.evaluation import Values
+from bpir.sweep.arithmetic.ratio import Ratio
+from bpir.sweep.arithmetic.whole import Array
 
 SIGNS = ("<=", ">=", "=", "<", ">", "|")
 _SIGN = re.compile(r"<=|>=|==|!=|=|<|>|\|")

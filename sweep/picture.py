@@ -12,7 +12,7 @@ from html import escape
 import attrs
 
 from bpir.sweep.best import Objectives, Row
-from bpir.sweep.store import Table
+from bpir.sweep.storage.store import Table
 
 PARTS = (
     "weights",

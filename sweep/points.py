@@ -13,12 +13,12 @@ import numpy as np
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ExpressionError
 from bpir.parser import parse_expression
+from bpir.sweep.arithmetic.evaluation import Evaluator, Values
+from bpir.sweep.arithmetic.ratio import Ratio
+from bpir.sweep.arithmetic.whole import LARGEST, SMALLEST, Array
 from bpir.sweep.conditions import Condition, column_symbol, decided
-from bpir.sweep.evaluation import Evaluator, Values
-from bpir.sweep.parquet import Column, Packed, encoded_places
-from bpir.sweep.ratio import Ratio
+from bpir.sweep.storage.parquet import Column, Packed, encoded_places
 from bpir.sweep.structures import MEMORY, Derived, Structure, Value, point_symbols
-from bpir.sweep.whole import LARGEST, SMALLEST, Array
 
 PART = 1 << 20
 """Points of a part at most: what is in memory at once, and in one file while a sweep runs."""

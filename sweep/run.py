@@ -17,7 +17,7 @@ from bpir.sweep.engines import Engine
 from bpir.sweep.grid import Axis, parse_grid
 from bpir.sweep.open_axes import closed
 from bpir.sweep.points import PART, Axes, Compiled, parts
-from bpir.sweep.store import Stored, Table, table, write_part
+from bpir.sweep.storage.store import Stored, Table, table, write_part
 from bpir.sweep.structures import Derived, Structure, derive, structures
 from bpir.sweep.subject import Subject, Swept, stacked
 

@@ -74,7 +74,7 @@ def body(arguments: Arguments) -> int:
         with run.timing.section("Output"):
             pieces: Iterable[str] = run.printed(outputs)
             if destination is None and paints_output(arguments):
-                from bpir.tools.pygments_lexer import painted
+                from bpir.tools.highlighting.pygments_lexer import painted
 
                 pieces = [painted("".join(pieces))]
             write_pieces(pieces, destination)
@@ -84,7 +84,7 @@ def body(arguments: Arguments) -> int:
 
 
 def _answer(arguments: Arguments) -> str:
-    from bpir.tools import listing
+    from bpir.tools.pages import listing
 
     if arguments.flag("list-passes"):
         return listing.list_passes()
@@ -92,7 +92,7 @@ def _answer(arguments: Arguments) -> str:
         return listing.list_operations()
     if arguments.flag("show-dialects"):
         return listing.show_dialects()
-    from bpir.tools.explain import explain
+    from bpir.tools.pages.explain import explain
 
     return explain(arguments.value("explain") or "")
 
@@ -163,7 +163,7 @@ class _Run:
         return "" if arguments.flag("verify-only") else module
 
     def _formatted(self, source: Source) -> str:
-        from bpir.tools.formatting import format_module
+        from bpir.tools.texts.formatting import format_module
 
         generic, unregistered = self.arguments.flag("print-op-generic"), self.arguments.flag("allow-unregistered-dialect")
         return format_module(source, generic, unregistered)
@@ -177,7 +177,7 @@ class _Run:
     def _reproduce(self, manager: PassManager) -> None:
         path = self.arguments.value("crash-reproducer")
         if path is not None and manager.reached is not None:
-            from bpir.tools.reproducer import numbered, reproducer
+            from bpir.tools.texts.reproducer import numbered, reproducer
 
             path = numbered(path, len(self.reproducers) + 1)
             index, module = manager.reached

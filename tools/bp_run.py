@@ -31,11 +31,11 @@ def body(arguments: Arguments) -> int:
     plan = None if plan_path is None else read_module(plan_path, color)
     outcomes = outcomes_of(source, read_module(arguments.positional[0], color), numbers, plan)
     if arguments.value("format") == "json":
-        from bpir.tools.run_text import as_json
+        from bpir.tools.verdicts.run_text import as_json
 
         write_output(as_json(outcomes), None)
     else:
-        from bpir.tools.run_text import as_text
+        from bpir.tools.verdicts.run_text import as_text
 
         write_output(as_text(outcomes), None)
     against = [diagnostic for outcome in outcomes for diagnostic in outcome.against]

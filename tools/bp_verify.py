@@ -47,7 +47,7 @@ def body(arguments: Arguments) -> int:
         answer = f"{verdict(against, check.findings.overridden)}\n{ran}"
         if claims is None:
             return answer
-        from bpir.tools.proof import explanation
+        from bpir.tools.verdicts.proof import explanation
 
         return f"{explanation(source, derived, check, claims)}\n{answer}"
 
@@ -76,7 +76,7 @@ def speaks_against(check: Verifier, derived: Operation) -> list[Diagnostic]:
 def _run(source: Operation, derived: Operation, numbers: dict[str, int]) -> tuple[str, list[Diagnostic]]:
     """The text that `bp-run` prints of a proved derivation, and its diagnostics."""
     from bpir.tools.bp_run import outcomes_of
-    from bpir.tools.run_text import as_text
+    from bpir.tools.verdicts.run_text import as_text
 
     outcomes = outcomes_of(source, derived, numbers)
     return as_text(outcomes), [diagnostic for outcome in outcomes for diagnostic in outcome.against]

@@ -20,7 +20,7 @@ def sections(arguments: Arguments, source: Source) -> Iterable[Source]:
     """The parts of an input that are processed on their own: with `--split-input-file` those between markers, else all of it."""
     if not arguments.flag("split-input-file"):
         return [source]
-    from bpir.tools.split import split
+    from bpir.tools.texts.split import split
 
     return split(source)
 
@@ -47,7 +47,7 @@ def run_section(arguments: Arguments, section: Source, process: Callable[[Source
         found.extend(explain_exception(failure))
     failed = any(d.severity == "error" for d in found)
     if arguments.flag("verify-diagnostics"):
-        from bpir.tools.expectations import verify_diagnostics
+        from bpir.tools.texts.expectations import verify_diagnostics
 
         found = verify_diagnostics(section, found)
         failed = bool(found)

@@ -10,7 +10,7 @@ from typing import Any
 from bpir.dialects.bp import TensorType, product, tensor
 from bpir.dialects.model.elementwise import FACTORS
 from bpir.dialects.model.linear import Shapes
-from bpir.dialects.model.router_parts import ROUTER, SCORES, SIGMOID
+from bpir.dialects.model.parts.router import ROUTER, SCORES, SIGMOID
 from bpir.dialects.model.rules.factors import Equation, equation
 from bpir.dialects.model.rules.local import Local, tensor_type
 from bpir.dialects.model.rules.operation import STORED, Expression, ModelOperation, model_syntax

@@ -7,7 +7,7 @@ from typing import Any
 
 from bpir.dialects.bp import TensorType, tensor
 from bpir.dialects.model.attention import HEAD_RANK, Cached
-from bpir.dialects.model.latent_parts import LATENT_ATTENTION
+from bpir.dialects.model.parts.latent import LATENT_ATTENTION
 from bpir.dialects.model.rules.local import Local, tensor_type
 from bpir.dialects.model.rules.operation import STORED, Expression, ModelOperation, model_syntax
 from bpir.ir.diagnostic import fail

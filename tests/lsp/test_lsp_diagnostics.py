@@ -12,7 +12,7 @@ from lsp_documents import FILES, MODEL, URI, opened, where
 from bpir.lsp.document import Document
 from bpir.lsp.text import Lines
 from bpir.tools import bp_opt
-from bpir.tools.split import MARKER
+from bpir.tools.texts.split import MARKER
 
 pytest.importorskip("pygls", reason="the language server needs pygls: pip install 'bpir[lsp]'")
 

@@ -19,7 +19,7 @@ from bpir.ir.printer import print_module
 from bpir.lsp.names import Name, Names
 from bpir.lsp.text import Lines
 from bpir.parser import parse_module
-from bpir.tools.split import MARKER, split
+from bpir.tools.texts.split import MARKER, split
 
 pytest.importorskip("pygls", reason="the language server needs pygls: pip install 'bpir[lsp]'")
 

@@ -15,7 +15,7 @@ from bpir.ir.equality import equal
 from bpir.ir.operation import Operation
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
-from bpir.tools.split import split
+from bpir.tools.texts.split import split
 from bpir.verifiers.ssa.operations import verify
 
 FOLDER = Path(__file__).parent.parent / "conformance"

@@ -17,7 +17,7 @@ from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
 from bpir.parser.actions.operations import property_names
-from bpir.tools.split import split
+from bpir.tools.texts.split import split
 from bpir.verifiers.structure.module import verify
 
 pytestmark = pytest.mark.slow

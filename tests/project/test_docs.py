@@ -23,9 +23,9 @@ from support import ROOT
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import DiagnosticError
 from bpir.passes import PASSES, load_pass
-from bpir.tools.explain import explain
 from bpir.tools.pages import documentation
 from bpir.tools.pages.documentation import FORMULA, PASS_SECTIONS, readable
+from bpir.tools.pages.explain import explain
 from bpir.tools.pages.formula import parse
 
 DOCS = ROOT / "docs"

@@ -13,7 +13,7 @@ from tiers import examples
 from bpir.ir.diagnostic import DiagnosticError, Source
 from bpir.ir.printer import print_module
 from bpir.parser import parse_module
-from bpir.tools.formatting import format_module
+from bpir.tools.texts.formatting import format_module
 from bpir.verifiers.structure import module as structure
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from support import EXAMPLES, LEVELS, derive, example_text
 
 from bpir.ir.printer import print_module
 from bpir.tools import bp_opt
-from bpir.tools.pygments_lexer import BpirLexer, BpirStyle, painted
+from bpir.tools.highlighting.pygments_lexer import BpirLexer, BpirStyle, painted
 
 ROOT = Path(__file__).parent.parent.parent
 TRAINING = tuple(sorted((ROOT / "examples").glob("*_training.bpir")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bpir.ir.diagnostic import Diagnostic, Source, Span, error, note
-from bpir.tools.expectations import verify_diagnostics
+from bpir.tools.texts.expectations import verify_diagnostics
 
 
 def at(source: Source, line: int) -> Span:

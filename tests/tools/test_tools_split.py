@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpir.ir.diagnostic import DiagnosticError, Source
-from bpir.tools.split import split
+from bpir.tools.texts.split import split
 
 MLIR_OPT = shutil.which("mlir-opt-19")
 

@@ -15,8 +15,8 @@ from pygments.token import Comment, Keyword, Name, Token, Whitespace
 from support import ROOT
 
 from bpir import __version__
-from bpir.tools import textmate
-from bpir.tools.pygments_lexer import BpirLexer
+from bpir.tools.highlighting import textmate
+from bpir.tools.highlighting.pygments_lexer import BpirLexer
 
 EXTENSION = ROOT / "editors" / "vscode"
 EXAMPLES = sorted((ROOT / "examples").rglob("*.bpir"))
@@ -26,7 +26,7 @@ Row = tuple[int, int, int, str]
 
 def test_the_grammar_is_made_from_the_lexer() -> None:
     written = json.loads((EXTENSION / "syntaxes" / "bpir.tmLanguage.json").read_text(encoding="utf-8"))
-    assert written == textmate.grammar(), "run: python -m bpir.tools.textmate editors/vscode/syntaxes/bpir.tmLanguage.json"
+    assert written == textmate.grammar(), "run: python -m bpir.tools.highlighting.textmate editors/vscode/syntaxes/bpir.tmLanguage.json"
 
 
 def test_every_kind_of_token_has_its_own_scope() -> None:

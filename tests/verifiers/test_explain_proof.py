@@ -23,7 +23,7 @@ from bpir.ir.printer import print_module
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.smallest import tied
 from bpir.tools import bp_verify
-from bpir.tools.proof import WIDTH, explanation
+from bpir.tools.verdicts.proof import WIDTH, explanation
 from bpir.verifiers.derivation import verifier
 from bpir.verifiers.statements import Claim, Fact, Proofs, Statement
 

@@ -21,7 +21,7 @@ from bpir.sweep.engines import Local
 from bpir.sweep.grid import parse_grid
 from bpir.sweep.points import parts
 from bpir.sweep.run import Request, Result, sweep
-from bpir.sweep.store import connection
+from bpir.sweep.storage.store import connection
 from bpir.sweep.structures import flat
 from bpir.tools import bp_sweep
 from bpir.tools.reports.report_json import document

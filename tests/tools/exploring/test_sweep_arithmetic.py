@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from bpir.ir.expressions.expression import Expr, ExpressionError, ceildiv, constant, floordiv, maximum, minimum, symbol
-from bpir.sweep.evaluation import Evaluator, fractions_at
-from bpir.sweep.whole import LARGEST, SMALLEST, Whole, scalar, whole
+from bpir.sweep.arithmetic.evaluation import Evaluator, fractions_at
+from bpir.sweep.arithmetic.whole import LARGEST, SMALLEST, Whole, scalar, whole
 
 t, B, D, p = (symbol(name) for name in "tBDp")
 
@@ -63,8 +63,8 @@ def test_no_operation_of_numpy_is_done_but_where_the_type_is_chosen() -> None:
     import ast
     import inspect
 
-    from bpir.sweep import ratio
-    from bpir.sweep import whole as module
+    from bpir.sweep.arithmetic import ratio
+    from bpir.sweep.arithmetic import whole as module
 
     made = {
         function.name

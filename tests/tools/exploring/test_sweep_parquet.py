@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from bpir.sweep.parquet import Column, encoded_places, join, write_group
-from bpir.sweep.store import Stored, connection, table
-from bpir.sweep.thrift import Long, structure, varint
+from bpir.sweep.storage.parquet import Column, encoded_places, join, write_group
+from bpir.sweep.storage.store import Stored, connection, table
+from bpir.sweep.storage.thrift import Long, structure, varint
 
 
 def read(path: Path) -> list[tuple[Any, ...]]:

@@ -18,8 +18,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from bpir.sweep.thrift import Long, structure, varint
-from bpir.sweep.whole import Array
+from bpir.sweep.arithmetic.whole import Array
+from bpir.sweep.storage.thrift import Long, structure, varint
 
 MAGIC = b"PAR1"
 CREATED_BY = "bpir"

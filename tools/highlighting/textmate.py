@@ -1,6 +1,6 @@
 """The TextMate grammar of the language, for VS Code and other editors, made from the table of the Pygments lexer.
 
-    python -m bpir.tools.textmate editors/vscode/syntaxes/bpir.tmLanguage.json
+    python -m bpir.tools.highlighting.textmate editors/vscode/syntaxes/bpir.tmLanguage.json
 
 Each rule of the lexer is a rule here, in its order, so that both find the same tokens; the tests compare them on all examples.
 """
@@ -16,7 +16,7 @@ from pygments.lexer import words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from bpir.tools.common import write_output
-from bpir.tools.pygments_lexer import BpirLexer, keywords
+from bpir.tools.highlighting.pygments_lexer import BpirLexer, keywords
 
 SCOPES: dict[Any, str] = {
     Comment.Single: "comment.line.double-slash",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bpir.sweep.whole import LARGEST, ONE, ZERO, Array, Whole
+from bpir.sweep.arithmetic.whole import LARGEST, ONE, ZERO, Array, Whole
 
 
 class Ratio:

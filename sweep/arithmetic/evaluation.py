@@ -17,8 +17,8 @@ from bpir.ir.expressions.atoms import Atom, monomial
 from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.normal_form import Expr, intern
 from bpir.ir.expressions.terms import Coefficient, Terms
-from bpir.sweep.ratio import NOUGHT, UNIT, Ratio
-from bpir.sweep.whole import Whole, scalar, whole
+from bpir.sweep.arithmetic.ratio import NOUGHT, UNIT, Ratio
+from bpir.sweep.arithmetic.whole import Whole, scalar, whole
 
 Powers = list[tuple[int, Expr]]
 """Exponents of an atom, the largest first, and the expression that each power has as a factor."""

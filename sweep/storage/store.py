@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from bpir.ir.diagnostic import fail
-from bpir.sweep.parquet import Column, Group, join, write_group
 from bpir.sweep.points import Rows
+from bpir.sweep.storage.parquet import Column, Group, join, write_group
 
 MEMORY_LIMIT = "1GB"
 """What DuckDB takes before it spills to disk."""

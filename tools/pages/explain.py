@@ -10,9 +10,9 @@ from bpir.dialects.bind import STRATEGY
 from bpir.ir.declaration import DECLARATIONS
 from bpir.ir.diagnostic import fail, suggestion
 from bpir.passes.base import options
-from bpir.tools.listing import levels
 from bpir.tools.pages import documentation, reference
 from bpir.tools.pages.documentation import readable
+from bpir.tools.pages.listing import levels
 
 
 def explain(name: str) -> str:

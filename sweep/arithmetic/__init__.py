@@ -1,0 +1,1 @@
+"""Exact arithmetic of arrays: integers that cannot wrap, ratios, and the expressions evaluated with them."""
