@@ -12,7 +12,6 @@ from bpir.ir.relations.verdict import Verdict
 from bpir.verifiers.findings import Findings
 from bpir.verifiers.statements import Statement
 
-_SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
 Declared = dict[Relation, Symbols | Assume]
 """Relations, each with the first operation that says it."""
 
@@ -97,7 +96,7 @@ def _unproved(
     left = {relation: place for relation, place in claimed.items() if relation not in stated}
     if left:
         facts = Facts(given, numbers)
-        verdicts = {relation: Statement(relation.left, _SIGNS[relation.kind], relation.right).decide(facts) for relation in left}
+        verdicts = {relation: Statement.of(relation).decide(facts) for relation in left}
         yield from ((relation, left[relation], verdict) for relation, verdict in verdicts.items() if not verdict.proved)
 
 

@@ -12,7 +12,7 @@ from bpir.ir.expressions.expression import ONE, ZERO, Expr
 from bpir.ir.operation import Value
 from bpir.ir.relations.facts import Facts, Relation
 from bpir.ir.relations.verdict import Verdict
-from bpir.verifiers.statements import Claim, Statement
+from bpir.verifiers.statements import Claim, Sign, Statement
 
 
 def shares(ranks: Expr, reduced: Iterable[TensorType], declared: Iterable[Relation]) -> set[Relation]:
@@ -188,7 +188,7 @@ class Findings:
         return verdict
 
     def _compare(
-        self, rule: str, operation: Place, what: str, found: Expr, sign: str, expected: Expr, notes: tuple[Diagnostic, ...]
+        self, rule: str, operation: Place, what: str, found: Expr, sign: Sign, expected: Expr, notes: tuple[Diagnostic, ...]
     ) -> None:
         statement = Statement(found, sign, expected)
         verdict = statement.decide(self.facts)

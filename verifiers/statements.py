@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bpir.ir.expressions.expression import ONE, Expr
 from bpir.ir.operation import Operation
@@ -15,7 +15,7 @@ from bpir.ir.relations.verdict import Verdict
 if TYPE_CHECKING:
     from bpir.ir.relations.smallest import Witness
 
-SIGNS = ("=", ">=", ">", "|")
+Sign = Literal["=", ">=", ">", "|"]
 """Equal, at least, greater, divides: what a claim says of its left and its right side."""
 
 
@@ -23,8 +23,13 @@ class Statement(metaclass=Interned):
     """Two expressions and the sign between them; `1 | x` says that x is whole."""
 
     left: Expr
-    sign: str
+    sign: Sign
     right: Expr
+
+    @classmethod
+    def of(cls, relation: Relation) -> Statement:
+        """The statement that a relation makes."""
+        return cls(relation.left, relation.sign, relation.right)
 
     def decide(self, facts: Facts) -> Verdict:
         """Whether it is true for every admissible binding."""

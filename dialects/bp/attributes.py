@@ -22,6 +22,7 @@ from bpir.ir.attributes import (
 from bpir.ir.expressions.expression import ONE, ZERO, Expr, ceildiv, constant
 from bpir.ir.records import fields
 from bpir.ir.relations.facts import Relation
+from bpir.ir.relations.relation import RelationKind
 
 Rewriting = Callable[[Expr], Expr]
 
@@ -129,7 +130,7 @@ class RelationAttr(Symbolic):
     """`#bp.relation<divides t, h>`, `<equal H, h*d>`, `<greater t, 1>`"""
 
     mnemonic = "bp.relation"
-    kind: str
+    kind: RelationKind
     left: Expr
     right: Expr
 

@@ -30,6 +30,7 @@ from bpir.ir.declaration import (
 )
 from bpir.ir.diagnostic import Span, fail, suggestion
 from bpir.ir.expressions.expression import ONE, ZERO, Expr
+from bpir.ir.relations.relation import KINDS, RelationKind
 
 
 def vector_action(cls: type[Vector], what: str) -> Action:
@@ -126,14 +127,14 @@ def _no_relation(advice: str) -> Callable[[ParseContext, list[Any], Span], Any]:
     return action
 
 
-def _relation_action(kind: str) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
+def _relation_action(kind: RelationKind) -> Callable[[ParseContext, list[Any], Span], RelationAttr]:
     return lambda context, values, span: RelationAttr(kind, values[0], values[1])
 
 
 def _named_relation(context: ParseContext, values: list[Any], span: Span) -> RelationAttr:
     kind, left, right = values
-    if kind not in ("equal", "divides", "greater"):
-        raise fail(f"unknown relation '{kind}'{suggestion(kind, ('equal', 'divides', 'greater'))}", span)
+    if kind not in KINDS:
+        raise fail(f"unknown relation '{kind}'{suggestion(kind, KINDS)}", span)
     return RelationAttr(kind, left, right)
 
 

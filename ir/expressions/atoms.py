@@ -9,7 +9,7 @@ hot path.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bpir.ir.effort import spend
 from bpir.ir.expressions.error import ExpressionError, refuse
@@ -29,6 +29,12 @@ _FEW = 4  # factors, up to which those of a monomial are not counted as steps of
 _CACHED_PRODUCTS = 200_000  # entries, after which the cache of products starts afresh
 
 
+Extremum = Literal["max", "min"]
+Rounding = Literal["ceildiv", "floordiv"]
+NodeKind = Literal[Extremum, Rounding]
+AtomKind = Literal["symbol", NodeKind]
+
+
 class Atom:
     """A symbol (a positive integer), or a `max`, `min`, `ceildiv` or `floordiv` node over normal forms.
 
@@ -38,7 +44,7 @@ class Atom:
 
     __slots__ = ("arguments", "depth", "integral", "kind", "lower", "positive", "size", "symbols", "text")
 
-    kind: str  # "symbol", "max", "min", "ceildiv", "floordiv"
+    kind: AtomKind
     text: str
     arguments: tuple[Expr, ...]
     symbols: tuple[str, ...]
@@ -89,7 +95,7 @@ def symbol_atom(name: str, fresh: bool = False) -> Atom:
     return atom
 
 
-def node_atom(kind: str, arguments: tuple[Expr, ...], integral: bool, positive: bool, lower: int | Fraction | None) -> Atom:
+def node_atom(kind: NodeKind, arguments: tuple[Expr, ...], integral: bool, positive: bool, lower: int | Fraction | None) -> Atom:
     """The atom of a node whose arguments are already in the order and form that is canonical for its kind.
 
     Raises:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import gcd, lcm
 
-from bpir.ir.expressions.atoms import Atom, monomial, node_atom, power
+from bpir.ir.expressions.atoms import Atom, Extremum, Rounding, monomial, node_atom, power
 from bpir.ir.expressions.bounds import integral, lower_bound, nonnegative, positive, whole
 from bpir.ir.expressions.error import ExpressionError, refuse
 from bpir.ir.expressions.fraction import common_monomial, divide, rational_content
@@ -16,10 +16,10 @@ from bpir.ir.expressions.terms import Coefficient, Terms, clean, multiply, norma
 
 ARGUMENTS = 100  # arguments of one max or min
 
-OPPOSITE = {"max": "min", "min": "max"}
+OPPOSITE: Mapping[Extremum, Extremum] = {"max": "min", "min": "max"}
 
 
-def extremum(kind: str, arguments: Sequence[Expr]) -> Expr:
+def extremum(kind: Extremum, arguments: Sequence[Expr]) -> Expr:
     """The `max` or `min` of the arguments."""
     if not arguments:
         raise ExpressionError(f"{kind} needs an argument")
@@ -44,7 +44,7 @@ def extremum(kind: str, arguments: Sequence[Expr]) -> Expr:
     return factor * atom_expression(_extremum_atom(kind, tuple(arguments)))
 
 
-def _extremum_atom(kind: str, arguments: tuple[Expr, ...]) -> Atom:
+def _extremum_atom(kind: Extremum, arguments: tuple[Expr, ...]) -> Atom:
     bounds = [lower_bound(a) for a in arguments]
     if kind == "max":
         known = [b for b in bounds if b is not None]
@@ -134,7 +134,7 @@ OTHER_WAY = {"ceildiv": "floordiv", "floordiv": "ceildiv"}
 
 
 @cache
-def rounded(kind: str, quotient: Expr) -> Expr:
+def rounded(kind: Rounding, quotient: Expr) -> Expr:
     """The quotient rounded up (`ceildiv`) or down (`floordiv`); remembered, since layers that repeat round the same sizes."""
     outside = ZERO
     while True:
@@ -161,7 +161,7 @@ def rounded(kind: str, quotient: Expr) -> Expr:
         return outside + atom_expression(_rounded_atom(kind, quotient, above, below))
 
 
-def _near_zero(kind: str, above: Expr, below: Expr) -> int | None:
+def _near_zero(kind: Rounding, above: Expr, below: Expr) -> int | None:
     """A quotient of integers, the second of them positive, that is seen to be rounded to 1, 0 or -1."""
     if kind == "ceildiv":
         if positive(above) and nonnegative(below - above):
@@ -176,7 +176,7 @@ def _near_zero(kind: str, above: Expr, below: Expr) -> int | None:
     return None
 
 
-def _rounded_atom(kind: str, quotient: Expr, above: Expr, below: Expr) -> Atom:
+def _rounded_atom(kind: Rounding, quotient: Expr, above: Expr, below: Expr) -> Atom:
     least = lower_bound(quotient)
     lower = None
     if kind == "ceildiv":

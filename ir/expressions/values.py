@@ -8,7 +8,7 @@ from fractions import Fraction
 from bpir.ir.effort import spend
 from bpir.ir.expressions.atoms import Atom, monomial
 from bpir.ir.expressions.error import ExpressionError, refuse
-from bpir.ir.expressions.nodes import OPPOSITE, extremum, rounded
+from bpir.ir.expressions.nodes import extremum, rounded
 from bpir.ir.expressions.normal_form import Expr, intern, total
 from bpir.ir.expressions.terms import Coefficient, Terms, clean, multiply, normal
 
@@ -173,8 +173,9 @@ class Substitution:
 
     def rebuild(self, atom: Atom, arguments: tuple[Expr, ...]) -> Expr:
         """The node with other arguments."""
-        if atom.kind in OPPOSITE:
+        if atom.kind == "max" or atom.kind == "min":
             return extremum(atom.kind, arguments)
+        assert atom.kind != "symbol", atom.text
         return rounded(atom.kind, arguments[0] / arguments[1])
 
 

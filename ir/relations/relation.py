@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from bpir.ir.expressions.expression import Expr
 from bpir.ir.records import Interned, fill
 
-KINDS = ("equal", "divides", "greater")
-_SIGNS = {"equal": "=", "divides": "|", "greater": ">"}
+RelationKind = Literal["equal", "divides", "greater"]
+RelationSign = Literal["=", "|", ">"]
+KINDS: tuple[RelationKind, ...] = ("equal", "divides", "greater")
+_SIGNS: Mapping[RelationKind, RelationSign] = {"equal": "=", "divides": "|", "greater": ">"}
 
 
 class Relation(metaclass=Interned):
@@ -18,11 +21,11 @@ class Relation(metaclass=Interned):
         ValueError: the kind is none of `KINDS`.
     """
 
-    kind: str
+    kind: RelationKind
     left: Expr
     right: Expr
 
-    def __init__(self, kind: str, left: Expr, right: Expr) -> None:
+    def __init__(self, kind: RelationKind, left: Expr, right: Expr) -> None:
         if kind not in KINDS:
             raise ValueError(f"the kind of a relation is one of {', '.join(KINDS)}, not '{kind}'")
         fill(self, kind, left, right)
@@ -30,7 +33,12 @@ class Relation(metaclass=Interned):
     @property
     def text(self) -> str:
         """The custom spelling: `H = d*h`, `t | h`, `t > 1`."""
-        return f"{self.left.text} {_SIGNS[self.kind]} {self.right.text}"
+        return f"{self.left.text} {self.sign} {self.right.text}"
+
+    @property
+    def sign(self) -> RelationSign:
+        """The sign between its sides, as texts have it."""
+        return _SIGNS[self.kind]
 
     @property
     def symbols(self) -> tuple[str, ...]:

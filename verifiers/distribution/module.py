@@ -162,8 +162,7 @@ class DistributionVerifier:
     def _sizes(self, block: dist.Block, phase: Phase) -> set[Relation]:
         """The relations that the workload demands of its sizes must hold; they may be assumed."""
         for relation in phase.needs:
-            sign = "=" if relation.kind == "equal" else ">"
-            statement = Statement(relation.left, sign, relation.right)
+            statement = Statement.of(relation)
             message = f"the workload needs '{relation.text}', which nothing says"
             self.findings.claim("R8", block, message, "the sizes of the workload", statement, statement.decide(self.findings.facts))
         return set(phase.needs)

@@ -18,8 +18,6 @@ from bpir.verifiers.model_operations import rule_of, tensors_of
 from bpir.verifiers.rulebooks import MODEL
 from bpir.verifiers.statements import Statement
 
-_SIGN = {"divides": "|", "equal": "=", "greater": ">"}
-
 
 @MODEL.rule("R1", "what an operation needs of its sizes is declared, or true of the numbers")
 def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnostic]:
@@ -37,7 +35,7 @@ def verify(module: Operation, operations: Sequence[Operation]) -> list[Diagnosti
 
 def _unproved(facts: Facts, operation: Operation, relation: Relation) -> Iterator[Diagnostic]:
     """Refuse a relation that an operation needs, unless it is proved."""
-    verdict = Statement(relation.left, _SIGN[relation.kind], relation.right).decide(facts)
+    verdict = Statement.of(relation).decide(facts)
     if not verdict.proved:
         help = note(f"declare the relation '{relation.text}', or bind both to numbers")
         message = f"'{layer_of(operation)}' needs '{relation.text}', which does not follow from what the file declares [model.R1]"
