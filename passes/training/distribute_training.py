@@ -126,70 +126,21 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     convention: str | None = option("the table of work rules", "word", tuple(CONVENTIONS))
 
     def run(self, ir: ModelIR, context: PassContext) -> DistributedTaskIR:
-        module = ir.module
-        workload = context.optional_workload("training")
-        strategy = context.strategy()
-        degree = strategy.expr("tensor", "distribution")
-        table = ir.symbols
-        assumptions = Assumptions(table)
-        parallel = not table.facts.equal(degree, ONE).proved
-        choices = choices_of(strategy, parallel)
-        schedule = schedule_of(strategy, table.facts, module, self.spans)
-        convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](choices, table.facts)
-        experts = Experts.of(strategy, table)
-        spanned = mesh_of_strategy(strategy, table.facts)
-        mesh = {**spanned, TENSOR: degree}
-        models = blocks_to_derive(ir.expanded.module)
-        of_experts = experts.place(models, strategy)
-        refuse_with_experts(experts, choices, strategy)
-        replaced: set[str] = set()
-        divided, padded = assumptions.may_divide(degree), tables(models)
-        placed = shared_axes(models, lambda name: name in padded or divided(name))
-        resizing: dict[str, Expr] = {}  # of tables whose rows the ranks do not divide
-        between: dict[str, None] = {}
-        blocks = []
-        for operation in models:
-            refuse_without_gradient(operation)
-            axes = tuple(axes_in(operation, placed))
-            fields = workload.fields if workload is not None else {}
-            sizes_of_block = training_axes(operation, fields)
-            replaced.update(sizes_of_block)
-            block = decompose(operation, sizes_of_block, as_word(fields.get("causal")) or "dense")
-            resizing.update(_shared_out(assumptions, degree, axes if parallel else (), padded, operation.span))
-            if parallel and not choices.sequence_parallel:
-                refuse_unsharded(operation, axes, degree, table)
-            if choices.sequence_parallel:
-                assumptions.assume_divides(degree, input_axis(block, TOKEN_RANK - 1))
-                between.update(dict.fromkeys(filter(None, (lone_symbol(input_axis(operation, TOKEN_RANK - 1)),))))
-            experts.require(assumptions, operation, lambda expr, sizes=sizes_of_block: expr.substitute(sizes))  # type: ignore[misc]
-            rows = with_exchanges(block) if experts.parallel else None
-            graph = Graph(block, Regions(axes, parallel, choices.sequence_parallel), mesh, rows)
-            graph.copy_weights(share_with(assumptions, resizing, convention.name, choices.zero))
-            memory = Memory(graph, choices, convention)
-            if convention.name == "standard":
-                _assume_shares(assumptions, graph, degree, choices, mesh)
-            body = Tasks(graph, memory, convention).block()
-            derived = dist.Block.build(properties=_says(operation, strategy, workload), regions=[Region([body])], span=operation.span)
-            blocks.append(resized(derived, {axis: size for axis, size in resizing.items() if axis in axes}))
-        if parallel:
-            assumptions.require_parallel(degree)
-        for axis in REPLICAS:
-            if axis in spanned:
-                assumptions.require_parallel(spanned[axis])
-        stages = pipeline(schedule, ir.expanded.module, blocks, assumptions, strategy, training=True)
-        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(spanned)}
+        workload, strategy = context.optional_workload("training"), context.strategy()
+        schedule = schedule_of(strategy, ir.symbols.facts, ir.module, self.spans)
+        derivation = _Derivation(ir, strategy, workload)
+        blocks = [derivation.block(operation) for operation in derivation.models]
+        derivation.require_degrees()
+        stages = pipeline(schedule, ir.expanded.module, blocks, derivation.assumptions, strategy, training=True)
         return DistributedTaskIR(
             new_module(
-                module,
+                ir.module,
                 [
-                    *inputs_of(module, *([workload] if workload is not None else []), strategy),
-                    *assumptions.operations(),
-                    dist.Mesh.build(properties=sizes, span=strategy.operation.span),
-                    *placement(
-                        placed if parallel else (), strategy.operation.span, tuple(between), resizing if parallel else None, of_experts
-                    ),
+                    *derivation.inputs(),
+                    *derivation.assumptions.operations(),
+                    *derivation.layout(),
                     *blocks,
-                    *training_networks(module, blocks, replaced),
+                    *training_networks(ir.module, blocks, derivation.replaced),
                     *stages,
                 ],
             )
@@ -211,6 +162,100 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
             if not table.facts.equal(degree, ONE).proved:
                 found += whole_weights(operation, placed, degree, table)
         return found
+
+
+class _Derivation:
+    """The derivation of one module's blocks under one strategy: what it reads, and what the blocks assume, replace and resize."""
+
+    def __init__(self, ir: ModelIR, strategy: Binding, workload: Binding | None) -> None:
+        self.module, self.strategy, self.workload = ir.module, strategy, workload
+        self.table = ir.symbols
+        self.degree = strategy.expr("tensor", "distribution")
+        self.parallel = not self.table.facts.equal(self.degree, ONE).proved
+        self.choices = choices_of(strategy, self.parallel)
+        self.assumptions = Assumptions(self.table)
+        self.convention = CONVENTIONS[as_word(strategy.fields.get("convention")) or "standard"](self.choices, self.table.facts)
+        self.experts = Experts.of(strategy, self.table)
+        self.spanned = mesh_of_strategy(strategy, self.table.facts)
+        self.mesh = {**self.spanned, TENSOR: self.degree}
+        self.models = blocks_to_derive(ir.expanded.module)
+        self.of_experts = self.experts.place(self.models, strategy)
+        refuse_with_experts(self.experts, self.choices, strategy)
+        self.padded = tables(self.models)
+        divided = self.assumptions.may_divide(self.degree)
+        self.placed = shared_axes(self.models, lambda name: name in self.padded or divided(name))
+        self.replaced: set[str] = set()  # axes of the model that the workload gives another size
+        self.resizing: dict[str, Expr] = {}  # of tables whose rows the ranks do not divide
+        self.between: dict[str, None] = {}  # axes of tokens that are shards between regions
+
+    def block(self, operation: Operation) -> Operation:
+        """The training step of one block of the model.
+
+        Raises:
+            DiagnosticError: it has no gradient, or the ranks do not divide what they share.
+        """
+        refuse_without_gradient(operation)
+        axes = tuple(axes_in(operation, self.placed))
+        sizes = self._sizes(operation)
+        model = decompose(operation, sizes, as_word(self._workload_fields.get("causal")) or "dense")
+        self._divide(operation, model, axes, sizes)
+        graph = self._graph(model, axes)
+        body = Tasks(graph, Memory(graph, self.choices, self.convention), self.convention).block()
+        properties = _says(operation, self.strategy, self.workload)
+        derived = dist.Block.build(properties=properties, regions=[Region([body])], span=operation.span)
+        return resized(derived, {axis: size for axis, size in self.resizing.items() if axis in axes})
+
+    @property
+    def _workload_fields(self) -> Mapping[str, Attribute]:
+        return self.workload.fields if self.workload is not None else {}
+
+    def _sizes(self, operation: Operation) -> dict[str, Expr]:
+        """The sizes that the workload gives the axes of a block."""
+        sizes = training_axes(operation, self._workload_fields)
+        self.replaced.update(sizes)
+        return sizes
+
+    def _divide(self, operation: Operation, model: Operation, axes: tuple[str, ...], sizes: Mapping[str, Expr]) -> None:
+        """Have the ranks divide the axes of a block, its tokens between regions, and its experts."""
+        assumptions, degree = self.assumptions, self.degree
+        self.resizing.update(_shared_out(assumptions, degree, axes if self.parallel else (), self.padded, operation.span))
+        if self.parallel and not self.choices.sequence_parallel:
+            refuse_unsharded(operation, axes, degree, self.table)
+        if self.choices.sequence_parallel:
+            assumptions.assume_divides(degree, input_axis(model, TOKEN_RANK - 1))
+            self.between.update(dict.fromkeys(filter(None, (lone_symbol(input_axis(operation, TOKEN_RANK - 1)),))))
+        self.experts.require(assumptions, operation, lambda expr: expr.substitute(sizes))
+
+    def _graph(self, model: Operation, axes: tuple[str, ...]) -> Graph:
+        """The layers of a block as one rank has them, with the shares of weights and of what is exchanged assumed to be whole."""
+        rows = with_exchanges(model) if self.experts.parallel else None
+        graph = Graph(model, Regions(axes, self.parallel, self.choices.sequence_parallel), self.mesh, rows)
+        graph.copy_weights(share_with(self.assumptions, self.resizing, self.convention.name, self.choices.zero))
+        if self.convention.name == "standard":
+            _assume_shares(self.assumptions, graph, self.degree, self.choices, self.mesh)
+        return graph
+
+    def require_degrees(self) -> None:
+        """Assume that each degree that the blocks are shared out by is above 1."""
+        if self.parallel:
+            self.assumptions.require_parallel(self.degree)
+        for axis in REPLICAS:
+            if axis in self.spanned:
+                self.assumptions.require_parallel(self.spanned[axis])
+
+    def inputs(self) -> list[Operation]:
+        """The symbols, relations and bindings of the module that the derived one keeps."""
+        return inputs_of(self.module, *([self.workload] if self.workload is not None else []), self.strategy)
+
+    def layout(self) -> list[Operation]:
+        """The mesh, and the placement of axes on it."""
+        place = self.strategy.operation.span
+        sizes: dict[str, Attribute] = {"sym_name": StringAttr("mesh"), "axes": mesh_attribute(self.spanned)}
+        placed, resizing = (self.placed, self.resizing) if self.parallel else ((), None)
+        return [
+            dist.Mesh.build(properties=sizes, span=place),
+            *placement(placed, place, tuple(self.between), resizing, self.of_experts),
+        ]
 
 
 def _says(operation: Operation, strategy: Binding, workload: Binding | None) -> dict[str, Attribute]:

@@ -9,11 +9,6 @@ import pytest
 from support import ROOT
 
 MOST = 15
-LARGER = {
-    "passes/training/distribute_training.py run",
-}
-"""Functions that have more, and wait to be taken apart; no others join them."""
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -77,5 +72,5 @@ def test_no_function_has_too_many_paths() -> None:
         for function in functions(ast.parse(path.read_text()))
     }
     assert len(found) > 3000
-    large = {f"{name}, line {line}": count for (name, line), count in found.items() if count > MOST and name not in LARGER}
+    large = {f"{name}, line {line}": count for (name, line), count in found.items() if count > MOST}
     assert not large, large
