@@ -1,4 +1,4 @@
-"""SSA names and block labels: what is visible where, and what was used before it was defined."""
+"""SSA names and block labels: what is visible where, and what was used before it was defined; how much text aliases stand for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from bpir.ir.operation import Block, Operation, Region, Value
 
 if TYPE_CHECKING:
+    from bpir.ir.attributes import Attribute
     from bpir.ir.declaration import OperationDeclaration
+
+MAXIMUM_EXPANSION = 20_000_000  # bytes of text that all uses of aliases may stand for
 
 
 class Forward:
@@ -49,3 +52,38 @@ class RegionScope:
         self.default = default  # the dialect whose prefix may be left out
         self.implicit = False  # the entry block was made before anything was read
         self.start = start
+
+
+class Expansion:
+    """The text that the uses of aliases stand for: it is bounded, since an alias of aliases of aliases grows without end."""
+
+    __slots__ = ("size", "sizes")
+
+    def __init__(self) -> None:
+        self.size = 0  # bytes, of all uses so far
+        self.sizes: dict[Attribute, int] = {}
+
+    def use(self, alias: Attribute) -> bool:
+        """Count one more use of an alias; whether all uses are still within the bound."""
+        size = self.sizes.get(alias)
+        if size is None:
+            size = self.sizes[alias] = self._size(alias)
+        self.size += size
+        return self.size <= MAXIMUM_EXPANSION
+
+    def _size(self, alias: Attribute) -> int:
+        """The length of an alias's text, counted no further than needed."""
+        size = 0
+        stack = [iter(alias.pieces())]
+        while stack and size <= MAXIMUM_EXPANSION:
+            for piece in stack[-1]:
+                if isinstance(piece, str):
+                    size += len(piece)
+                elif piece in self.sizes:
+                    size += self.sizes[piece]
+                else:
+                    stack.append(iter(piece.pieces()))
+                    break
+            else:
+                stack.pop()
+        return size

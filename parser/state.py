@@ -14,7 +14,7 @@ from bpir.ir.operation import Block, Operation, Value
 from bpir.parser.engine import Program, run
 from bpir.parser.lexer import SPACE, TOKEN, describe_bad_token
 from bpir.parser.namespaces import _CLOSED, UPSTREAM
-from bpir.parser.scopes import Forward, NameScope, RegionScope
+from bpir.parser.scopes import MAXIMUM_EXPANSION, Expansion, Forward, NameScope, RegionScope
 from bpir.parser.shortcuts.sums import Sums
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _MEMO_TEXT = 4096  # longer texts are not remembered
 _MEMO_SIZE = 100_000
-_MAXIMUM_EXPANSION = 20_000_000
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _MAXIMUM_REPORTED = 20
 
@@ -53,8 +52,7 @@ class ParserState:
         self.operation_names: dict[str, tuple[str, OperationDeclaration | None]] = {}
         self.attribute_aliases: dict[str, Attribute] = {}
         self.type_aliases: dict[str, Type] = {}
-        self.expanded = 0  # bytes of text that the uses of aliases stand for
-        self._alias_sizes: dict[Attribute, int] = {}
+        self.expansion = Expansion()
         self.metadata: list[str] = []
         self.distinct: dict[int, Attribute | None] = {}
         self.location_uses: list[tuple[Operation | Value, str, int]] = []
@@ -158,31 +156,10 @@ class ParserState:
         return dialect
 
     def expand(self, alias: Attribute, offset: int) -> Attribute:
-        """Use an alias: what all uses stand for is bounded, since an alias of aliases of aliases grows without end."""
-        size = self._alias_sizes.get(alias)
-        if size is None:
-            size = self._alias_sizes[alias] = self._size(alias)
-        self.expanded += size
-        if self.expanded > _MAXIMUM_EXPANSION:
-            raise fail(f"the aliases used so far stand for more than {_MAXIMUM_EXPANSION} bytes", self.span(offset, offset + 1))
+        """Use an alias; refused where all uses so far stand for too much text."""
+        if not self.expansion.use(alias):
+            raise fail(f"the aliases used so far stand for more than {MAXIMUM_EXPANSION} bytes", self.span(offset, offset + 1))
         return alias
-
-    def _size(self, alias: Attribute) -> int:
-        """The length of the text, counted no further than needed."""
-        size = 0
-        stack = [iter(alias.pieces())]
-        while stack and size <= _MAXIMUM_EXPANSION:
-            for piece in stack[-1]:
-                if isinstance(piece, str):
-                    size += len(piece)
-                elif piece in self._alias_sizes:
-                    size += self._alias_sizes[piece]
-                else:
-                    stack.append(iter(piece.pieces()))
-                    break
-            else:
-                stack.pop()
-        return size
 
     # --- operation names ---
 
