@@ -103,18 +103,22 @@ class _Traces:
         absent: dict[int, tuple[int, ...]] = {}  # of a barrier, or a transfer between other ranks, what it needs
         for place, step in enumerate(self.steps):
             ends = step.task.ranks
-            if step.task.kind == "barrier" or (ends and rank not in ends):
+            if _is_absent(step.task, rank):
                 absent[place] = _present(step.needs, absent)
                 continue
             needs = _present(step.needs, absent) if absent else step.needs
             if ends:
                 yield self._transfer(place, step, needs, sends=rank == ends[0])
                 continue
-            group = self.ranks.group(_axes(step.task, self.ranks), rank) if step.task.kind == "collective" else None
+            group = self._group(step.task, rank)
             key = (place, group.number if group else 0)
             if absent or key not in self.encoded:
                 self.encoded[key] = self._node(place, step, needs, group)
             yield self.encoded[key]
+
+    def _group(self, task: Task, rank: int) -> Group | None:
+        """The ranks that run a collective with this one; None of a task that is no collective."""
+        return self.ranks.group(_axes(task, self.ranks), rank) if task.kind == "collective" else None
 
     def _node(self, place: int, step: Step, needs: Iterable[int], group: Group | None) -> bytes:
         attributes = self.attributes[step.task.symbol]
@@ -130,9 +134,33 @@ class _Traces:
         return self.schema.node_bytes(place, step.name, kind, needs if sends else (), attributes)
 
 
+def _is_absent(task: Task, rank: int) -> bool:
+    """Whether the trace of a rank has no node for a task: a barrier, or a transfer between other ranks."""
+    return task.kind == "barrier" or bool(task.ranks and rank not in task.ranks)
+
+
 def _present(needs: Iterable[int], absent: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
     """What is needed, with what it needs in place of each that is absent."""
     return tuple(sorted({place for need in needs for place in absent.get(need, (need,))}))
+
+
+def _origin(task: Task) -> dict[str, str]:
+    """The operation, phase and source of a task, as far as it has them."""
+    named = {"operation": task.kind_of_work, "phase": task.phase, "source": task.source}
+    return {name: value for name, value in named.items() if value}
+
+
+def _message(task: Task, ranks: Ranks) -> Expr:
+    """The bytes that a trace states for a collective.
+
+    Raises:
+        DiagnosticError: a trace has no such collective.
+    """
+    if task.kind_of_work not in COLLECTIVES:
+        near = suggestion(task.kind_of_work, COLLECTIVES)
+        raise fail(f"a trace has no collective '{task.kind_of_work}'{near}: @{task.symbol} can't be exported", task.span)
+    (axis,) = _axes(task, ranks)
+    return task.work.msg / ranks.axes.get(axis, 1) if task.kind_of_work in _OF_SHARDS else task.work.msg
 
 
 def _attributes(task: Task, ranks: Ranks, numbers: Numbers) -> dict[str, Any]:
@@ -141,17 +169,11 @@ def _attributes(task: Task, ranks: Ranks, numbers: Numbers) -> dict[str, Any]:
     def number(expr: Expr, what: str) -> int:
         return numbers.of(expr, f"the {what} of @{task.symbol}", task.span)
 
-    work, said = task.work, {"operation": task.kind_of_work, "phase": task.phase, "source": task.source}
-    said = {name: value for name, value in said.items() if value}
+    work, origin = task.work, _origin(task)
     if task.kind == "collective":
-        if task.kind_of_work not in COLLECTIVES:
-            near = suggestion(task.kind_of_work, COLLECTIVES)
-            raise fail(f"a trace has no collective '{task.kind_of_work}'{near}: @{task.symbol} can't be exported", task.span)
-        (axis,) = _axes(task, ranks)
-        message = work.msg / ranks.axes.get(axis, 1) if task.kind_of_work in _OF_SHARDS else work.msg
-        size = number(message, "message")
-        return {"is_cpu_op": False, "comm_type": COLLECTIVES[task.kind_of_work], "comm_size": size, **said}
+        size = number(_message(task, ranks), "message")
+        return {"is_cpu_op": False, "comm_type": COLLECTIVES[task.kind_of_work], "comm_size": size, **origin}
     if task.kind == "transfer":
-        return {"is_cpu_op": False, "comm_size": number(work.msg, "message"), **said}
+        return {"is_cpu_op": False, "comm_size": number(work.msg, "message"), **origin}
     moved = number(work.read + work.write, "bytes")
-    return {"is_cpu_op": task.kind == "host", "num_ops": number(work.ops, "operations"), "tensor_size": moved, **said}
+    return {"is_cpu_op": task.kind == "host", "num_ops": number(work.ops, "operations"), "tensor_size": moved, **origin}

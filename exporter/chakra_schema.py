@@ -74,20 +74,9 @@ class Schema:
         except ImportError:
             raise fail("--chakra needs the package protobuf, which is not installed: pip install 'bpir[chakra]'") from None
         file = descriptor_pb2.FileDescriptorProto(name="et_def.proto", package=PACKAGE, syntax="proto3")
-        kinds = file.enum_type.add(name="NodeType")
-        kinds.value.add(name="INVALID_NODE", number=0)
-        for name, number in NODE_TYPES.items():
-            kinds.value.add(name=name, number=number)
+        _declare_node_types(file)
         for message, fields in _MESSAGES.items():
-            added = file.message_type.add(name=message)
-            if message == "AttributeProto":
-                added.oneof_decl.add(name="value")
-            for name, (number, kind, label, of) in fields.items():
-                field = added.field.add(name=name, number=number, type=kind, label=label)
-                if of:
-                    field.type_name = f".{PACKAGE}.{of}"
-                if name in _VALUES:
-                    field.oneof_index = 0
+            _declare_message(file, message, fields)
         pool = descriptor_pool.DescriptorPool()
         pool.Add(file)
 
@@ -110,6 +99,27 @@ class Schema:
         """One operation of a rank."""
         values = [self.attribute(name=key, **{ATTRIBUTES[key]: value}) for key, value in attributes.items()]
         return self.encoded(self.node(id=number, name=name, type=NODE_TYPES[kind], data_deps=needs, attr=values))
+
+
+def _declare_node_types(file: Any) -> None:
+    """Add the enumeration of the types of nodes to a description of a file."""
+    kinds = file.enum_type.add(name="NodeType")
+    kinds.value.add(name="INVALID_NODE", number=0)
+    for name, number in NODE_TYPES.items():
+        kinds.value.add(name=name, number=number)
+
+
+def _declare_message(file: Any, message: str, fields: dict[str, tuple[int, int, int, str]]) -> None:
+    """Add a message with its fields to a description of a file."""
+    added = file.message_type.add(name=message)
+    if message == "AttributeProto":
+        added.oneof_decl.add(name="value")
+    for name, (number, kind, label, of) in fields.items():
+        field = added.field.add(name=name, number=number, type=kind, label=label)
+        if of:
+            field.type_name = f".{PACKAGE}.{of}"
+        if name in _VALUES:
+            field.oneof_index = 0
 
 
 def _varint(value: int) -> bytes:

@@ -44,6 +44,10 @@ def steps_of(plan: PortablePlanIR, number: Callable[[Expr, str], int]) -> list[S
     return _Unrolling(plan, number).steps
 
 
+def _buffers_of_role(plan: PortablePlanIR, role: str) -> set[str]:
+    return {buffer.symbol for buffer in plan.buffers if buffer.role == role}
+
+
 class _Unrolling:
     def __init__(self, plan: PortablePlanIR, number: Callable[[Expr, str], int]) -> None:
         self.tasks = plan.tasks
@@ -51,8 +55,8 @@ class _Unrolling:
         self.last: dict[tuple[str, int], int] = {}  # the latest run of a task with an index
         self.given: dict[tuple[str, int], tuple[int, ...]] = {}  # the runs that gave an input its content, by index
         self.written: dict[str, tuple[int, ...]] = {}  # the runs that gave a buffer its latest content
-        self.inputs = {buffer.symbol for buffer in plan.buffers if buffer.role == "input"}
-        self.outputs = {buffer.symbol for buffer in plan.buffers if buffer.role == "output"}
+        self.inputs = _buffers_of_role(plan, "input")
+        self.outputs = _buffers_of_role(plan, "output")
         self.several = {buffer.symbol for buffer in plan.buffers if "times" in buffer.operation.properties}
         sections = plan.sections
         self.by_name = {section.symbol: section for section in sections}
@@ -64,8 +68,12 @@ class _Unrolling:
         if sections:
             self._sections(sections)
         else:
-            for task in self.tasks:
-                self._step(task, 0, repeated=False)
+            self._once()
+
+    def _once(self) -> None:
+        """Run each task once, in the order of the text."""
+        for task in self.tasks:
+            self._step(task, 0, repeated=False)
 
     def _sections(self, sections: Sequence[Section]) -> None:
         for group in self._groups(sections):
@@ -116,10 +124,17 @@ class _Unrolling:
         if section.takes:
             return section.takes
         before, kept = self._before(section)
+        taken = self._taken(section, kept)
+        return [(source, target) for source in self._left(before, kept) for target in taken]
+
+    def _taken(self, section: Section, kept: Iterable[Section]) -> list[str]:
+        """The inputs that a section reads and the other parts of its block do not."""
         known = {name for other in kept for name in self._used(other, reads=True)}
-        taken = [name for name in self._used(section, reads=True) if name in self.inputs and name not in known]
-        sources = [name for other in before if other not in kept for name in self._used(other, reads=False) if name in self.outputs]
-        return [(source, target) for source in sources for target in taken]
+        return [name for name in self._used(section, reads=True) if name in self.inputs and name not in known]
+
+    def _left(self, before: Iterable[Section], kept: Sequence[Section]) -> list[str]:
+        """The outputs that the sections of other blocks leave."""
+        return [name for other in before if other not in kept for name in self._used(other, reads=False) if name in self.outputs]
 
     def _before(self, section: Section) -> tuple[list[Section], list[Section]]:
         """The sections that a section is after, and those of them that are other parts of its block."""
