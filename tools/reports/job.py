@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import add
 
 from bpir.dialects.bind import as_word
 from bpir.dialects.levels import PortablePlanIR
@@ -11,7 +12,7 @@ from bpir.dialects.plan import Section, Task
 from bpir.ir.attributes import Attribute
 from bpir.ir.expressions.error import ExpressionError
 from bpir.ir.expressions.expression import ONE, Expr, total
-from bpir.tools.reports.fused_attention import scores_of_attention
+from bpir.tools.reports.fused_kernels import gated_activations, gradients_beside_sums, scores_of_attention
 from bpir.tools.reports.job_calculon import device_of_calculon
 from bpir.tools.reports.report import Job
 from bpir.verifiers.stages.memory import StageMemory, chunks_by_device, named
@@ -30,7 +31,23 @@ def job_of(plan: PortablePlanIR) -> Job | None:
     scores = scores_of_attention(plan)
     fused = tuple(device["total"] for device in _devices(plan, fields, scores)) if scores and devices else ()
     microbatches = plan.stages[0].microbatches if plan.stages else ONE
-    return Job(devices, microbatches, _messages(plan), fused_attention=fused) if devices else None
+    kernels = _with_fused_kernels(plan, fields, scores) if devices else ()
+    return Job(devices, microbatches, _messages(plan), fused_attention=fused, fused_kernels=kernels) if devices else None
+
+
+def _with_fused_kernels(plan: PortablePlanIR, fields: Mapping[str, Attribute], scores: Collection[str]) -> tuple[Expr, ...]:
+    """The bytes of a device of each stage in training, were all that frameworks fuse fused: attention, gates, sums of gradients in f32."""
+    unwritten = {*scores, *gated_activations(plan)}
+    if not plan.activations or as_word(fields.get("convention")) == "calculon":
+        return ()
+    totals = [device["total"] for device in _devices(plan, fields, unwritten)]
+    if as_word(fields.get("gradients")) != "f32":
+        return tuple(totals)
+    try:
+        beside = [gradients_beside_sums(plan, [run for chunk in chunks for run in chunk.runs]) for chunks in chunks_by_device(plan)]
+    except ExpressionError:  # too many sizes with symbols may be the largest: numbers tell
+        return ()
+    return tuple(map(add, totals, beside))
 
 
 def _devices(plan: PortablePlanIR, fields: Mapping[str, Attribute], unwritten: Collection[str] = ()) -> tuple[Mapping[str, Expr], ...]:

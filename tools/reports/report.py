@@ -198,6 +198,7 @@ class Job:
             what is `extra`.
         fused_attention: of each stage in training the `total`, were a fused kernel to compute attention, which writes no scores; nothing
             where no block has attention, or that is not known.
+        fused_kernels: the same, were gated activations and the sums of gradients in f32 fused too (`docs/memory.md`).
     """
 
     stages: tuple[Mapping[str, Expr], ...]
@@ -205,6 +206,7 @@ class Job:
     messages: Mapping[str, Expr]
     work: Mapping[str, Work] = attrs.field(factory=dict)
     fused_attention: tuple[Expr, ...] = ()
+    fused_kernels: tuple[Expr, ...] = ()
 
     @property
     def is_staged(self) -> bool:
@@ -240,6 +242,7 @@ class Job:
             messages=exprs(self.messages),
             work=work,
             fused_attention=tuple(held.substitute(values) for held in self.fused_attention),
+            fused_kernels=tuple(held.substitute(values) for held in self.fused_kernels),
         )
 
 

@@ -93,6 +93,8 @@ def _stages(job: Job) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"memory": stage} for stage in job.stages]
     for stage, held in zip(found, job.fused_attention, strict=False):
         stage["fused_attention"] = held
+    for stage, held in zip(found, job.fused_kernels, strict=False):
+        stage["fused_kernels"] = held
     return found
 
 

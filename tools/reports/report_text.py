@@ -66,11 +66,12 @@ def tables(report: Report, by: str, explained: bool = False) -> list[Table]:
 def _job_tables(job: Job) -> list[Table]:
     """The memory of each stage, of stages that are alike once, and the messages."""
     rows: list[tuple[str | Expr, ...]] = []
-    names = [*job.stages[0], *(["with fused attention"] if job.fused_attention else [])]
+    fused = {"with fused attention": job.fused_attention, "with fused kernels": job.fused_kernels}
+    names = [*job.stages[0], *(name for name, held in fused.items() if held)]
     places = [0, *(place for place in range(1, len(job.stages)) if job.stages[place] != job.stages[place - 1]), len(job.stages)]
     for first, end in pairwise(places):
         stages = f"stage {first}" if end == first + 1 else f"stages {first} to {end - 1}"
-        rows.append((stages, *job.stages[first].values(), *job.fused_attention[first : first + 1]))
+        rows.append((stages, *job.stages[first].values(), *(held[first] for held in fused.values() if held)))
     messages = {name.replace("_", " "): value for name, value in job.messages.items()}
     step = Table(("a step", "times"), (("microbatches", job.microbatches),))
     devices = {"model": "of the model", "total": "all devices"}
