@@ -39,7 +39,7 @@ class Field(metaclass=Interned):
 
 BOOLEAN = ("true", "false")
 CAUSAL = ("dense", "half", "exact")
-ZERO_STAGES = ("0", "1", "2")
+ZERO_STAGES = ("0", "1", "2", "3")
 GRADIENTS = ("weights", "f32")
 RECOMPUTE = ("none", "attention", "core_attention", "full")
 
@@ -78,7 +78,7 @@ STRATEGY = (
     Field("recompute", "what backward computes again", RECOMPUTE, "none"),
     Field("all_gather_redo", "keep the shard of a gathered input and gather again in backward", BOOLEAN, "false"),
     Field("fused_activation", "the activation moves no bytes of its own", BOOLEAN, "false"),
-    Field("zero", "what replicas share: optimizer states (1), gradients as well (2)", ZERO_STAGES, "0"),
+    Field("zero", "what replicas share: optimizer states (1), gradients as well (2), weights as well (3)", ZERO_STAGES, "0"),
     Field("optimizer_sharding", "share optimizer states and gradients among replicas, as zero = 2 does", BOOLEAN, "false"),
     Field("gradients", "the element in which gradients of weights are kept and reduced", GRADIENTS, "weights"),
     Field("master_copy", "the optimizer keeps an fp32 copy of the weights", BOOLEAN),

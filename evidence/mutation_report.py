@@ -118,6 +118,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "verifiers/training/borders.py": _TRAINING,
         "verifiers/training/kept_values.py": _TRAINING,
         "verifiers/training/replicas.py": ("training_replicas", *_TRAINING),
+        "verifiers/training/gathered_weights.py": ("training_weight_gathers", "training_replicas", *_TRAINING),
         "verifiers/zero_stages.py": ("training_replicas", *_TRAINING),
         "verifiers/training/weights.py": _TRAINING,
         "verifiers/binding/layout_and_fingerprints.py": ("concrete_gate", "concrete_layout", "diagnostic_coverage", "corruption"),

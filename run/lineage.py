@@ -42,6 +42,17 @@ class Lineage:
         taken = {step.index for steps in self.known.values() for step in steps}
         return max(candidates, key=lambda step: (step.part == part, step.index not in taken))
 
+    def shared(self, shares: dist.Shares) -> Step:
+        """The step whose weights ranks share.
+
+        Raises:
+            DiagnosticError: the model has no such operation with weights.
+        """
+        found = [step for step in self.graph.steps if step.layer == shares.source and has_weights(step)]
+        if not found:
+            raise fail(f"'{shares.label}' can't run: '{shares.source}' of the model has no weights", shares.span)
+        return max(found, key=lambda step: step.part == shares.layer.rpartition(".")[2])
+
     def updated(self, task: dist.Task) -> Step:
         """The step whose weights an optimizer task updates.
 

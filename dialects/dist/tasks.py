@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from bpir.dialects import model as model
 from bpir.dialects.bp import Work
+from bpir.dialects.bp.parts import Integer
 from bpir.dialects.dist import forms
 from bpir.dialects.dist.facts import BlockActivations, Memory
 from bpir.dialects.dist.parts import Amount, Components, MeshAxes
@@ -74,6 +75,11 @@ class Block(Called):
         return State.each(self.operation.body)
 
     @cached_property
+    def shares(self) -> list[Shares]:
+        """The shares of weights."""
+        return Shares.each(self.operation.body)
+
+    @cached_property
     def memory(self) -> list[Memory]:
         """The memory facts of layers."""
         return Memory.each(self.operation.body)
@@ -108,7 +114,7 @@ class Block(Called):
         for child in operation.body:
             if child.dialect != self.dialect:
                 report.error(child, f"'{child.name}' can't be in a dist.block: only operations of the dist dialect can")
-            named = Task.of(child) or State.of(child)
+            named = Task.of(child) or State.of(child) or Shares.of(child)
             name = named.label if named is not None else ""
             if name and name in names:
                 report.error(child, f"task '{name}' is named twice", Problems.note(names[name], "first named here"))
@@ -139,6 +145,24 @@ class State(OperationDeclaration):
     syntax = (label, Clause("from", (source,), optional=False, line=False), ResultTypes())
 
 
+class Shares(OperationDeclaration):
+    """`%w = dist.shares "mlp.expand.shares" of "mlp.expand" from "mlp.expand" : T`: of each weight of a layer the share that a rank has.
+
+    Source: Rajbhandari et al. 2019, section 5.3 (stage 3 of ZeRO).
+    """
+
+    name = "dist.shares"
+    label = Text("task")
+    layer = Text()
+    source = Text()
+    syntax = (
+        label,
+        Clause("of", (layer,), optional=False, line=False),
+        Clause("from", (source,), optional=False, line=False),
+        ResultTypes(),
+    )
+
+
 class Task(OperationDeclaration):
     """A task of one rank: a name, a phase, the model operation that it comes from, exact work."""
 
@@ -149,6 +173,7 @@ class Task(OperationDeclaration):
     weights = Amount()  # elements, of a compute task
     weight_bytes = Amount()  # what they take, where their format is another than that of activations
     tied = Text()  # the layer that the weights belong to, where that is another
+    gathered = Integer()  # how many weights a compute task reads that were gathered for it: its last operands
     matmul = Amount()  # operations that matrix products do, of a compute task
     effects = Words()  # on a state, of a compute task
     unread = Flag()  # of a compute task
@@ -157,6 +182,17 @@ class Task(OperationDeclaration):
     other_form = forms.other_form  # another one
     other_work = forms.other_work  # and what that would do
     kind_of_plan: ClassVar[str] = "compute"  # of what kind the task of a plan is
+
+    @property
+    def operands(self) -> list[Value]:
+        """The operands, without gathered weights."""
+        operands = self.operation.operands
+        return operands[: len(operands) - self.gathered] if self.gathered else operands
+
+    @property
+    def gathered_weights(self) -> list[Value]:
+        """The gathered weights that it reads."""
+        return self.operation.operands[len(self.operands) :]
 
     @cached_property
     def layer(self) -> str:
@@ -221,7 +257,8 @@ class Compute(Task):
     products do; `effects` says whether the task reads or writes a state. Besides the model's operations training has `fork` (the sum of a
     value's gradients) and `adam` (the update of a layer's weights), which has no result. `unread` marks a repeated task of which backward
     reads nothing: the product with V under `recompute = core_attention`, whose result is kept. `experts` says how many tokens go to how
-    many experts, `form absorbed` that an operation is done in another way than its first, `otherwise` what another way would do.
+    many experts, `gathered 1` that its last operand is a weight, gathered from the ranks' shares; `form absorbed` that an operation is done
+    in another way than its first, `otherwise` what another way would do.
     """
 
     name = "dist.compute"
@@ -236,6 +273,7 @@ class Compute(Task):
         Clause("weights", (Task.weights,)),
         Clause("bytes", (Task.weight_bytes,), line=False),
         Clause("tied", (Task.tied,), line=False),
+        Clause("gathered", (Task.gathered,), line=False),
         Clause("matmul", (Task.matmul,)),
         forms.EXPERTS,
         forms.FORM,

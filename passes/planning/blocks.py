@@ -97,12 +97,19 @@ class Planning:
     def add_weights(self, task: dist.Task) -> None:
         """A buffer for the weights of a layer, where its first task that has some stands."""
         size = weight_bytes(task)
-        if size is ZERO:
+        if size is ZERO or task.gathered:
             return
         self.weighted.add(task)
         owner = self.space.owner(self.block, task)
         if owner not in self.space.weights:
             self.space.weights[owner] = self.add(f"{task.owner}.weights", "constant", "persistent", size, task.label)
+
+    def add_shares(self, shares: dist.Shares) -> None:
+        """A buffer for a rank's shares of the weights of a layer."""
+        size = local_bytes([value.type for value in shares.results], self.mesh)
+        home = self.add(f"{shares.layer}.weights", "constant", "persistent", size, shares.label)
+        self.space.weights[self.block.symbol, shares.layer] = home
+        self.homes.update(dict.fromkeys(shares.results, home))
 
     def weights_of(self, task: dist.Task) -> str:
         """The buffer of the weights of a task, which has some."""
@@ -134,7 +141,7 @@ class Planning:
             "resources": resources_of_work(task.work),
         }
         names = self.names
-        after = dict.fromkeys([names[value.owner] for value in task.operands if value.owner in names])
+        after = dict.fromkeys([names[value.owner] for value in task.operation.operands if value.owner in names])
         after.update(dict.fromkeys(readers))
         requires = rule.capabilities if rule is not None else (kind,)
         if isinstance(task, Transfer):

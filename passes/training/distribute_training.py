@@ -119,7 +119,7 @@ class DistributeTransformerTrainingPass(DerivationPass[ModelIR, DistributedTaskI
     recompute: str | None = option("what backward computes again", "word", RECOMPUTE)
     all_gather_redo: bool | None = option("gather again in backward", "flag")
     fused_activation: bool | None = option("the activation moves no bytes", "flag")
-    zero: str | None = option("what replicas share: optimizer states (1), gradients (2)", "word", ZERO_STAGES)
+    zero: str | None = option("what replicas share: optimizer states (1), gradients (2), weights (3)", "word", ZERO_STAGES)
     optimizer_sharding: bool | None = option("share optimizer states and gradients among replicas: zero = 2", "flag")
     gradients: str | None = option("the element in which gradients of weights are kept", "word", GRADIENTS)
     master_copy: bool | None = option("the optimizer keeps an fp32 copy of the weights", "flag")

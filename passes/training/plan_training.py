@@ -10,7 +10,7 @@ from bpir.dialects.levels import DistributedTaskIR, PortablePlanIR
 from bpir.ir.attributes import Attribute, StringAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO
-from bpir.ir.operation import Operation
+from bpir.ir.operation import Operation, Value
 from bpir.passes.base import DerivationPass, option
 from bpir.passes.context import PassContext
 from bpir.passes.planning.blocks import Planning
@@ -88,6 +88,8 @@ class _TrainingPlanning(Planning):
     def place(self) -> None:
         self.add_arguments()
         returned = list(dict.fromkeys(v for v in self.block.returned if v not in self.homes))
+        for shares in self.block.shares:
+            self.add_shares(shares)
         for task in self.tasks:
             self.add_weights(task)
             if isinstance(task, dist.Compute) and task.phase == "optimizer":  # updates the weights where they lie
@@ -98,18 +100,22 @@ class _TrainingPlanning(Planning):
             ):  # so does the gather from the ranks' shares
                 self.homes.update(dict.fromkeys(task.results, self.homes[task.operands[0]]))
                 continue
-            role = "gradient" if "gradient" in task.phase else "activation"
-            results = task.operation.results
-            for value in results:
-                if value in returned:
-                    self.add_value(value, f"output.{value.name or returned.index(value)}", "output", task.label)
-                else:
-                    suffix = f".{value.index}" if len(results) > 1 else ""
-                    self.add_value(value, f"{task.label}.value{suffix}", role, task.label)
+            self._place_results(task, returned)
         for row in self.block.memory:
             if row.facts.optimizer is not ZERO:
                 layer, size = row.layer, row.facts.optimizer
                 self.states[layer] = self.add(f"{layer}.optimizer_state", "optimizer", "persistent", size, f"{layer}.optimizer")
+
+    def _place_results(self, task: dist.Task, returned: list[Value]) -> None:
+        """A buffer for each result of a task."""
+        role = "gradient" if "gradient" in task.phase else "activation"
+        results = task.operation.results
+        for value in results:
+            if value in returned:
+                self.add_value(value, f"output.{value.name or returned.index(value)}", "output", task.label)
+            else:
+                suffix = f".{value.index}" if len(results) > 1 else ""
+                self.add_value(value, f"{task.label}.value{suffix}", role, task.label)
 
     def uses(self, task: dist.Task) -> tuple[list[str], list[str]]:
         reads, writes = super().uses(task)

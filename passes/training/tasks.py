@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bpir.dialects.bp import NO_WORK, ExprAttr, TensorType, Work
 from bpir.dialects.dist import collective_tasks
 from bpir.dialects.dist import facts as facts_of
@@ -10,7 +12,7 @@ from bpir.dialects.dist.forms import routing_of
 from bpir.dialects.model.exchange import Exchange
 from bpir.dialects.model.rules.conventions import Standard
 from bpir.dialects.model.rules.layer_view import LayerView
-from bpir.ir.attributes import ArrayAttr, Attribute, StringAttr, UnitAttr
+from bpir.ir.attributes import I64, ArrayAttr, Attribute, IntegerAttr, StringAttr, UnitAttr
 from bpir.ir.diagnostic import fail
 from bpir.ir.expressions.expression import ZERO, Expr
 from bpir.ir.operation import Block, Value
@@ -108,7 +110,8 @@ class Tasks:
         elif isinstance(layer.rule, Exchange):
             self._exchange(layer, phase, operands[0], results[0], work, layer.rule.way(layer.operation))
         else:
-            self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul)
+            gathered = self.replicas.gathered(layer, phase, layer.view.weights)
+            self._task(layer, phase, operands, results, work, layer.kind, layer.view.weights, matmul, gathered)
             if layer.rule is not None:
                 self.out.operations[-1].properties |= routing_of(layer.rule, layer.view.local)
         if phase == "forward" or self.memory.replaces(layer):
@@ -191,7 +194,8 @@ class Tasks:
             if isinstance(rule, Exchange):
                 self._exchange(layer, "activation_gradient", gradients[0], results[0], work, rule.way(layer.operation)[::-1])
             else:
-                self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul)
+                gathered = self.replicas.gathered(layer, "activation_gradient", weights)
+                self._task(layer, "activation_gradient", [*gradients, *needed], results, work, layer.kind, weights, matmul, gathered)
             for flow, value in zip(flows, results, strict=True):
                 self._give(flow, value)
         if layer.view.weights is not ZERO:
@@ -257,6 +261,7 @@ class Tasks:
         kind: str,
         weights: Expr | None = None,
         matmul: Expr = ZERO,
+        gathered: Sequence[Value] = (),
     ) -> None:
         properties = {**self.names(layer, phase, work), "kind": StringAttr(kind)}
         weights = layer.view.weights if weights is None else weights
@@ -266,7 +271,9 @@ class Tasks:
                 properties["tied"] = StringAttr(layer.tied)
         if matmul is not ZERO:
             properties["matmul"] = ExprAttr(matmul)
-        self.out.append(dist.Compute.build(operands, results, properties, span=layer.operation.span))
+        if gathered:
+            properties["gathered"] = IntegerAttr(len(gathered), I64)
+        self.out.append(dist.Compute.build([*operands, *gathered], results, properties, span=layer.operation.span))
 
     def _collective(self, layer: Layer, phase: str, operand: Value, result: Value, work: Work, reduces: bool) -> None:
         properties = self.names(layer, phase, work)

@@ -15,6 +15,7 @@ from bpir.run.call import Array, Meter
 from bpir.run.lineage import is_activation
 from bpir.run.numbers import Numbers
 from bpir.run.ranks.updates import Updates
+from bpir.run.ranks.values import shares_of
 
 
 @attrs.frozen(eq=False)
@@ -70,9 +71,15 @@ class LayerBytes:
             "optimizer": Fraction((12 if copies else 8) * sum(map(self._elements, read))),
         }
 
+    def _shares(self, task: dist.Task) -> Fraction:
+        """The bytes of the shares from which the weights of a task are gathered."""
+        return self._bytes(list(dict.fromkeys(share for value in task.gathered_weights for share in shares_of(value))))
+
     def _weights(self, task: dist.Task | None) -> Fraction:
         if task is None:
             return Fraction(0)
+        if task.gathered:
+            return self._shares(task)
         return max(sum((size for size in meter.held.values()), Fraction(0)) for meter in self.meters[task])
 
     def _elements(self, value: Value) -> int:

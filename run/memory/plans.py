@@ -105,7 +105,8 @@ class PlanMemory:
             if buffer.role == "constant" and task is not None:
                 needed = max(sum(m.held.values(), Fraction(0)) for m in self.meters[task])
                 found.append((f"weights of '{buffer.origin}'", needed, [buffer]))
-        return found
+        shares = self.block.shares
+        return found + [(f"weights of '{each.label}'", self._most(each.results), self._from(each.label, "constant")) for each in shares]
 
     def _workspace(self) -> list[tuple[str, Fraction, list[Buffer]]]:
         """The most bytes of values without a buffer of their own, at any task."""

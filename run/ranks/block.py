@@ -44,6 +44,8 @@ class BlockRun:
                 self._return(ending)
             elif (state := dist.State.of(operation)) is not None:
                 self._state(state)
+            elif (shares := dist.Shares.of(operation)) is not None:
+                self._shares(shares)
             elif operation in tasks:
                 self._task(tasks[operation])
         self.tasks.updates.verify(self.block)
@@ -113,6 +115,16 @@ class BlockRun:
                 raise cannot(task, f"the cache is {sizes(layout.dims)}, in the model it holds {sizes(held)}")
             whole = drawn_cache(step, index, held, self.model.values.arrays[step.operands[index]].shape[1])
             self.ranks.arrays[value] = self.ranks.placed(task, whole, layout)
+
+    def _shares(self, shares: dist.Shares) -> None:
+        """Give each rank its shares of the weights of a layer."""
+        weights = self.tasks.weights_of(shares)
+        if len(weights) != len(shares.results):
+            raise cannot(shares, f"'{shares.source}' has {len(weights)} weights, not {len(shares.results)}")
+        for value, whole in zip(shares.results, weights, strict=True):
+            layout = self.ranks.layout(value, shares)
+            self.ranks.expected[value] = whole
+            self.ranks.arrays[value] = self.ranks.placed(shares, whole, layout)
 
     def _return(self, task: dist.Return) -> None:
         expected = self.model.returned()

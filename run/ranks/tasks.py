@@ -162,7 +162,7 @@ class Tasks:
 
         call = Call(
             self.ranks.operands(task, rank, self.model.values.context),
-            self._parts_of_weights(step, x.axes, y, rank),
+            self._weights(task, step, x.axes, y, rank),
             (step.says - set(semantics.forms)) | ({task.form} if task.form else set()),
             features,
             mask,
@@ -188,6 +188,20 @@ class Tasks:
             found.append((first, end - first, size))
         return found
 
+    def weights_of(self, shares: dist.Shares) -> list[Array]:
+        """The whole weights of the layer that shares are of."""
+        step = self.lineage.shared(shares)
+        return [self.model.values.weights[step.index, index] for index in range(weight_count(step))]
+
+    def _weights(self, task: dist.Task, step: Step, x: Axes, y: Layout, rank: int) -> list[Array]:
+        """The weights that a task has on a rank: its own, or those that were gathered for it."""
+        gathered = task.gathered_weights
+        if not gathered:
+            return self._parts_of_weights(step, x, y, rank)
+        if len(gathered) != weight_count(step):
+            raise cannot(task, f"'{step.layer}' has {weight_count(step)} weights, the task reads {len(gathered)} gathered ones")
+        return [self.ranks.arrays[value][rank] for value in gathered]
+
     def _parts_of_weights(self, step: Step, x: Axes, y: Layout, rank: int) -> list[Array]:
         """A rank's part of each weight: a dimension lies where the operand's or the result's does that it belongs to."""
         found = []
@@ -210,7 +224,7 @@ class Tasks:
         y, x = self.ranks.layouts[task.operands[0]], self.ranks.layouts[task.results[0]]
 
         def results(rank: int, meter: Meter) -> list[Array]:
-            weights = self._parts_of_weights(step, x.axes, y, rank) if has_weights(step) else []
+            weights = self._weights(task, step, x.axes, y, rank) if has_weights(step) else []
             operands = self.ranks.operands(task, rank, self.model.values.context)
             call = Call([operands[i] for i in places], weights, step.says, meter=meter, sizes=step.sizes)
             call.causal, call.window = step.causal, step.window

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from bpir.dialects.dist import tasks as dist
+from bpir.dialects.dist.collective_tasks import Collective
 from bpir.ir.declaration import Place
 from bpir.ir.diagnostic import Diagnostic, DiagnosticError, error
 from bpir.ir.operation import Value
@@ -54,11 +55,11 @@ class Ranks:
     def _replicated(self, value: Value, layout: Layout) -> Layout:
         """The layout among replicas, each of which has its own part of the batch: all values but those of weights begin with it."""
         replicas, task = self.replicas, dist.Task.of(value.producer)
-        if not replicas or (task is not None and task.phase in OF_WEIGHTS):
+        if not replicas or (task is not None and task.phase in OF_WEIGHTS) or shares_of(value):
             return layout
         return layout.among({axis: self.mesh.sizes[axis] for axis in replicas})
 
-    def placed(self, task: dist.Task | dist.State | dist.Block, array: Array, layout: Layout) -> list[Array]:
+    def placed(self, task: dist.Task | dist.State | dist.Shares | dist.Block, array: Array, layout: Layout) -> list[Array]:
         """The ranks' parts of a whole array; of a partial sum the first rank has all."""
         try:
             array = self.mesh.fitted(array, layout.axes)
@@ -114,12 +115,21 @@ class Ranks:
             raise error_at(task, f"{what} a partial sum that is still to be reduced over {', '.join(self.layouts[value].unreduced)}")
 
 
+def shares_of(value: Value) -> list[Value]:
+    """The shares of weights that a value is one of, or is gathered from."""
+    producer = value.producer
+    if dist.Shares.of(producer) is not None:
+        return [value]
+    gathers = producer is not None and Collective.of(producer) is not None
+    return [other for other in producer.operands if dist.Shares.of(other.producer) is not None] if gathers and producer is not None else []
+
+
 def error_at(task: Place, message: str, *notes: Diagnostic) -> DiagnosticError:
     """An error at the place of a task."""
     return DiagnosticError(error(message, task.span, *notes))
 
 
-def cannot(task: dist.Task | dist.State | dist.Block, why: str) -> DiagnosticError:
+def cannot(task: dist.Task | dist.State | dist.Shares | dist.Block, why: str) -> DiagnosticError:
     """A task, a state or a block that can't be run."""
     name = task.symbol if isinstance(task, dist.Block) else task.label
     return error_at(task, f"'{name}' can't run: {why}")

@@ -180,9 +180,9 @@ def test_a_share_that_nothing_proves_to_be_whole_is_refused() -> None:
 # --- numbers of the papers
 
 
-@pytest.mark.parametrize(("zero", "held"), [("0", 120_000_000_000), ("1", 31_406_250_000), ("2", 16_640_625_000)])
+@pytest.mark.parametrize(("zero", "held"), [("0", 120_000_000_000), ("1", 31_406_250_000), ("2", 16_640_625_000), ("3", 1_875_000_000)])
 def test_7_5_billion_parameters_on_64_replicas(zero: str, held: int) -> None:
-    """Rajbhandari et al. 2019, figure 1: 2 + 2 + 12 bytes of each, of which a stage divides 12, then 2 + 12 by 64."""
+    """Rajbhandari et al. 2019, figure 1: 2 + 2 + 12 bytes of each, of which a stage divides 12, then 2 + 12, then all 16 by 64."""
     text = replaced(
         LAYER.replace(" bias", ""),
         ("D, e\n", "D, e\nbp.bind H = 50000, F = 75000, e = 2, B = 1, S = 1\n"),

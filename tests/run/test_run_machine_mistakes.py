@@ -22,6 +22,7 @@ STEPS = [
     "data=2 pipeline=2 microbatches=m",
     "data=2 pipeline=3 microbatches=m zero=1",
     "data=2 pipeline=2 microbatches=m zero=2 gradients=f32",
+    "data=2 pipeline=2 microbatches=m zero=3 gradients=f32",
     "tensor=1 data=3 pipeline=3 microbatches=2 recompute=full",
 ]
 
@@ -46,7 +47,7 @@ def outcomes(name: str, step: Operation, plan: Operation | None = None) -> list[
 
 
 @pytest.mark.slow
-@pytest.mark.campaign(keep=2)
+@pytest.mark.campaign(keep=3)
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("options", STEPS)
 def test_stages_of_experts_and_replicas_compute_what_the_model_does(name: str, options: str) -> None:

@@ -14,7 +14,7 @@ NUMBERS = {
     "mlp": {"B": 2, "S": 4, "H": 6, "F": 24, "t": 2, "e": 4},
     "transformer_block": {"B": 2, "S": 4, "H": 6, "F": 24, "h": 2, "d": 3, "t": 2, "e": 4},
 }
-STEPS = [f"data={data} zero={zero} gradients={kind}" for data in (2, 3) for zero in "012" for kind in ("weights", "f32")]
+STEPS = [f"data={data} zero={zero} gradients={kind}" for data in (2, 3) for zero in "0123" for kind in ("weights", "f32")]
 
 
 def derived(options: str, name: str = "mlp") -> str:
@@ -39,7 +39,9 @@ def test_summed_gradients_are_the_model_s_and_bytes_as_stated(options: str) -> N
     assert found.ranks == 2 * int(options[5])
 
 
-@pytest.mark.parametrize("options", ["data=2 zero=1", "data=3 zero=2 communication=reduce_scatter_all_gather"])
+@pytest.mark.parametrize(
+    "options", ["data=2 zero=1", "data=3 zero=2 communication=reduce_scatter_all_gather", "data=2 zero=3 recompute=full"]
+)
 def test_a_block_with_norms_and_attention(options: str) -> None:
     assert outcome(derived(options, "transformer_block"), "transformer_block").against == []
 
@@ -50,6 +52,12 @@ MISTAKES = {
     "a share of another layer's gradients": ("zero=1", '"mlp.expand.gradients', "%1 :", "%0 :", "'mlp.expand.gradients"),
     "another layer's weights": ("zero=1", '"mlp.expand.weights', "%4 :", "%5 :", "'mlp.expand.weights.gradient_reduction'"),
     "a gradient, not the weight": ("zero=2", '"mlp.contract.weights', "%5 :", "%3 :", "'mlp.contract.weights.gradient_reduction' gathers"),
+    "gathered weights of another layer": ("zero=3", '"mlp.contract.forward"', "%3", "%1", "'mlp.contract.forward'"),
+    "shares of another layer": ("zero=3", '"mlp.contract.weights.forward', "%2 :", "%0 :", "'mlp.contract.weights.forward'"),
+    "gathered over another axis": ("zero=3", '"mlp.expand.weights.activation', '[{"data"}]', '[{"tensor"}]', "'mlp.expand.weights"),
+    "a message of shares": ("zero=3", '"mlp.contract.weights.forward', "msg = F*H*e/t", "msg = F*H*e/(2*t)", "'mlp.contract.weights"),
+    "a share of the gradient of another layer": ("zero=3", '"mlp.expand.gradients', "%7 :", "%5 :", "'mlp.expand.gradients"),
+    "weights in forward only": ("zero=3", '"mlp.expand.activation_gradient"', "%du, %6", "%du, %5", "'mlp.expand.activation_gradient'"),
     "another message": ("zero=2", '"mlp.contract.weights', "msg = F*H*e/t", "msg = F*H*e/(2*t)", "'mlp.contract.weights"),
 }
 

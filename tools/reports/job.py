@@ -7,7 +7,7 @@ from operator import add
 
 from bpir.dialects.bind import as_word
 from bpir.dialects.levels import PortablePlanIR
-from bpir.dialects.network import BACKWARD, FORWARD, part_of_phase
+from bpir.dialects.network import BACKWARD, FORWARD, OPTIMIZER, part_of_phase
 from bpir.dialects.plan import Section, Task
 from bpir.ir.attributes import Attribute
 from bpir.ir.expressions.error import ExpressionError
@@ -76,13 +76,24 @@ def _messages(plan: PortablePlanIR) -> dict[str, Expr]:
     """Bytes: of one block the sum of what tensor parallelism sends in each part, and of its gradients; of a border one message."""
     layer = next((section for section in plan.sections if section.says(Section.times)), plan.sections[0])
     block = _block_of(plan.tasks[layer.extent.start].source)
-    of_block = [task for task in plan.tasks if _block_of(task.source) == block]
+    whole = [task for task in plan.tasks if _block_of(task.source) == block]
+    gathers = _gathers(plan, whole)
+    of_block = [task for task in whole if task not in gathers]
     sent = {part: _sent(plan.tasks, part) for part in (FORWARD, BACKWARD, "")}
     found = {"tensor_forward": _sum(of_block, FORWARD) + _sum(of_block, ""), "tensor_backward": _sum(of_block, BACKWARD)}
     found["pipeline_forward"] = sent[FORWARD] + sent[""]
     found["pipeline_backward"] = sent[BACKWARD]
+    if gathers:
+        found["weight_gathers"] = total(task.work.msg for task in gathers)
     found["data_parallel"] = total(task.work.msg for task in of_block if task.source.endswith(GRADIENTS))
     return found
+
+
+def _gathers(plan: PortablePlanIR, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks that gather weights for a microbatch; what gathers updated weights runs once a step."""
+    weights = {buffer.symbol for buffer in plan.buffers if buffer.role == "constant"}
+    reading = [task for task in tasks if task.kind == "collective" and not weights.isdisjoint(task.reads)]
+    return [task for task in reading if part_of_phase(task.phase) != OPTIMIZER]
 
 
 def _block_of(name: str) -> str:

@@ -193,7 +193,8 @@ class Job:
         stages: the memory of a device of each stage of the pipeline, in bytes by what it holds, with their `total`.
         microbatches: how often forward and backward run in a step.
         messages: bytes; `tensor_forward` and `tensor_backward` are sums over one block, `pipeline_forward` and `pipeline_backward` one
-            message, `data_parallel` the gradients of the weights of one block.
+            message, `weight_gathers` the weights that a microbatch gathers of one block from their shares, `data_parallel` the gradients
+            of the weights of one block.
         work: of a step over all ranks, stages and replicas: the `total`, and where it is known what of it the `model` alone would do, and
             what is `extra`.
         fused_attention: of each stage in training the `total`, were a fused kernel to compute attention, which writes no scores; nothing

@@ -118,7 +118,7 @@ class PlannedBlockCheck:
     def _keep_weights(self, task: dist.Task) -> None:
         """Find the buffer of the weights of a task, if it has any."""
         bound = weight_bytes(task)
-        if bound is not ZERO:
+        if bound is not ZERO and not task.gathered:
             owner = self.lineage.owner(self.block, task)
             if owner not in self.owned:
                 self.owned[owner] = self.of(task, "constant", "persistent", bound)
@@ -279,7 +279,7 @@ class PlannedBlockCheck:
         """The tasks of the plan that one must be after: what gives its operands, and what reads before it writes."""
         symbols = self._symbols
         readers = [reader for buffer in writes for reader in self._readers.get(buffer, ()) if reader is not task]
-        owners = {value.owner for value in task.operands}
+        owners = {value.owner for value in task.operation.operands}
         owners.update(reader.operation for reader in (*readers, *self._readers_of_state(task)))
         return {symbols[owner] for owner in owners if owner in symbols}
 
@@ -316,7 +316,7 @@ class PlannedBlockCheck:
         if not self._place:
             self._place = {task: index for index, task in enumerate(self.block.tasks)}
             for task in self.block.tasks:
-                for operand in task.operands:
+                for operand in task.operation.operands:
                     self._users.setdefault(operand, []).append(task)
         return self._users.get(value, [])
 
@@ -326,12 +326,16 @@ class PlannedBlockCheck:
         found: dict[str, list[dist.Task]] = {}
         for task, buffer in self.weights.items():
             found.setdefault(buffer, []).append(task)
+        shares = {value: self.homes.get(value, "") for each in self.block.shares for value in each.results}
+        for task in self.block.tasks if shares else ():
+            for buffer in dict.fromkeys(shares[value] for value in task.operands if value in shares):
+                found.setdefault(buffer, []).append(task)
         return found
 
     def uses(self, task: dist.Task) -> tuple[set[str], set[str]]:
         """The buffers that a task must read and write."""
         states = written_states(task)
-        reads = {self.homes.get(v, self.workspace) for v in task.operands[: len(task.operands) - len(states)]}
+        reads = {self.homes.get(v, self.workspace) for v in (*task.operands[: len(task.operands) - len(states)], *task.gathered_weights)}
         if task in self.weights:
             reads.add(self.weights[task])
         written = [*task.operation.results, *states]

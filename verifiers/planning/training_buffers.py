@@ -6,11 +6,12 @@ from collections.abc import Collection
 
 from bpir.dialects.dist.collective_tasks import AllGather
 from bpir.dialects.dist.facts import Memory
-from bpir.dialects.dist.tasks import Compute, Task
+from bpir.dialects.dist.tasks import Compute, Shares, Task
 from bpir.dialects.plan import Buffer
 from bpir.ir.expressions.expression import ZERO
 from bpir.ir.operation import Value
 from bpir.verifiers.planning.block import PlannedBlockCheck
+from bpir.verifiers.sizes import local_bytes
 
 
 class TrainingCheck(PlannedBlockCheck):
@@ -20,6 +21,8 @@ class TrainingCheck(PlannedBlockCheck):
         self.states: dict[str, str] = {}
         self.arguments()
         returned = set(self.block.returned)
+        for shares in self.block.shares:
+            self._keep_shares(shares)
         for task in self.block.tasks:
             self._keep_weights(task)
             if _updates_weights(task):
@@ -28,6 +31,14 @@ class TrainingCheck(PlannedBlockCheck):
                 self._keep_each(task, returned)
         for memory in self.block.memory:
             self._keep_optimizer(memory)
+
+    def _keep_shares(self, shares: Shares) -> None:
+        """Find the buffer of a rank's shares of the weights of a layer; the optimizer updates them there."""
+        size, origin = local_bytes((value.type for value in shares.results), self.mesh), self.origin(shares.label)
+        found = self.held.get(("constant", origin), [])
+        home = self.buffer(found[:1], f"the shares of '{self.origin(shares.layer)}'", size, "persistent", origin)
+        self.homes.update(dict.fromkeys(shares.results, home))
+        self.owned[self.block.symbol, shares.layer] = home
 
     def _keep_each(self, task: Task, returned: Collection[Value]) -> None:
         """Find the buffer of each result of a task."""

@@ -77,10 +77,13 @@ class BlockTrace:
             state, task = dist.State.of(operation), dist.Task.of(operation)
             if state is not None:
                 self.findings.refuse("R1", state, f"training has no state: '{state.label}' comes from no layer of the model")
+            if (shares := dist.Shares.of(operation)) is not None:
+                self.of_weights.replicas.gathered.lie(shares)
             if task is not None and self._has_phase(task, last):
                 last = max(last, place_of_task(task))
                 self._task(task, task.phase)
         self._missing()
+        self.of_weights.replicas.gathered.run()
         self._return()
 
     def _has_phase(self, task: dist.Task, last: int) -> bool:

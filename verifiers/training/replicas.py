@@ -16,6 +16,7 @@ from bpir.ir.expressions.expression import ONE, Expr, ceildiv
 from bpir.ir.operation import Operation, Value
 from bpir.ir.relations.facts import Relation
 from bpir.verifiers.rulebooks import TRAINING
+from bpir.verifiers.training.gathered_weights import GatheredWeights
 from bpir.verifiers.training.meaning import Meaning
 from bpir.verifiers.training.names import is_exchange_of
 from bpir.verifiers.zero_stages import SHARES_OPTIMIZER_STATES, SHARES_WEIGHTS
@@ -40,6 +41,7 @@ class Replicas:
         self.axes = tuple(axis for axis in REPLICAS if axis in self.trace.mesh and not equal(self.trace.mesh[axis], ONE).proved)
         self.assumable: set[Relation] = set()  # that replicas have whole shares
         self.done: dict[tuple[Operation, str], dist.Task] = {}
+        self.gathered = GatheredWeights(self)
 
     def over(self, operation: Operation) -> tuple[str, ...]:
         """The mesh axes whose ranks hold the same weights of an operation."""
@@ -89,6 +91,8 @@ class Replicas:
     @TRAINING.rule("R21", "gradients of weights are summed, and weights gathered, over the replicas that hold them, as the ZeRO stage says")
     def collective(self, task: collective_tasks.Collective, phase: str) -> None:
         """Judge a collective over replicas: what it reads says whose gradients or weights it is about."""
+        if self.gathered.gathers_shares(task):
+            return
         operation = self._read_weights(task)
         if phase != "gradient_reduction" or operation is None:
             what = "is between replicas, and reads neither gradients of weights nor updated weights"

@@ -32,7 +32,7 @@ FIELDS: dict[str, list[dict[str, str]]] = {
     "recompute": [{"recompute": value} for value in ("none", "attention", "core_attention", "full")],
     "all_gather_redo": [{**GATHER, "all_gather_redo": value} for value in ("true", "false")],
     "fused_activation": [{"fused_activation": value} for value in ("true", "false")],
-    "zero": [{"data": "D", "zero": value} for value in ("0", "1", "2")],
+    "zero": [{"data": "D", "zero": value} for value in ("0", "1", "2", "3")],
     "optimizer_sharding": [{"data": "D", "optimizer_sharding": value} for value in ("true", "false")],
     "gradients": [{"gradients": value} for value in ("weights", "f32")],
     "master_copy": [{"master_copy": value} for value in ("true", "false")],
@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...], str]] = {
     "a fourth stage": (
         (),
         ("distribute-training{data=8 zero=4}",),
-        "option 'zero' expects one of 0, 1, 2, found '4'",
+        "option 'zero' expects one of 0, 1, 2, 3, found '4'",
     ),
     "heads that no relation divides": (
         (DIVIDES,),
