@@ -22,11 +22,11 @@ def steps(text: str) -> list[Step]:
 
 
 def sections(text: str) -> list[list[Step]]:
-    """The same, one list for each section that has a command: a command may read what an earlier one of its section wrote."""
+    """The same, one list for each section (of the second level) that has a command: a command may read what an earlier one wrote."""
     found: list[list[Step]] = [[]]
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
-        if re.match(r"#+ ", line):
+        if re.match(r"##? ", line):
             found.append([])
         elif re.fullmatch(r"\s*```\s*(console|sh)\s*", line):
             found[-1] += _steps_of(list(itertools.takewhile(lambda numbered: numbered[1].strip() != "```", lines)))
