@@ -175,7 +175,8 @@ class Substitution:
         """The node with other arguments."""
         if atom.kind == "max" or atom.kind == "min":
             return extremum(atom.kind, arguments)
-        assert atom.kind != "symbol", atom.text
+        if atom.kind == "symbol":
+            raise TypeError(f"{atom.text} is a symbol, which has no arguments")
         return rounded(atom.kind, arguments[0] / arguments[1])
 
 

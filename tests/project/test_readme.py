@@ -71,7 +71,8 @@ def test_how_steps_are_read() -> None:
 
 
 def test_commands_of_one_section_stay_together() -> None:
-    text = "# A\n```console\n$ a\n```\n```bpir\n# no heading\n$ none\n```\n```sh\n$ b\n```\n### B\n```sh\n$ c\n```\n## C\n```sh\n$ d\n```\n# D\n"
+    text = "# A\n```console\n$ a\n```\n```bpir\n# no heading\n$ none\n```\n```sh\n$ b\n```\n"
+    text += "### B\n```sh\n$ c\n```\n## C\n```sh\n$ d\n```\n# D\n"
     assert [[step.command for step in section] for section in sections(text)] == [["a", "b", "c"], ["d"]]
 
 

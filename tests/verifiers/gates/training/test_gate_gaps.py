@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+import inference_gate as distribution
 import pytest
-import test_gate_distribution as distribution
 from support import dropped, example_text, gate, labels, read, replaced, run, shown, statement
 from training_gate import ATTENTION, GELU, PLAN, RULE, distributed, model, planned, refused, refused_plan, source
 
