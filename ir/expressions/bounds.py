@@ -133,13 +133,17 @@ _Shifted = dict[tuple[tuple[str, int], ...], Coefficient]
 
 
 def _shifted(terms: Terms, corner: Monomial, least: Mapping[Atom, Coefficient]) -> _Shifted | None:
-    """The coefficients over the corner, each atom shifted by what it is at least; None if they are too many.
+    """The coefficients over the corner, each atom shifted by what it is at least; None if they are too many, or
+    the constant one is negative.
 
     Where every atom is as small as it can be, the value is the constant coefficient.
     """
     shifted_terms = sum(prod(n + 1 for _, n in _times(m, corner).factors) for m in terms)
     if shifted_terms > _SHIFTED_TERMS:
         return None
+    spend(2 * len(terms))
+    if sum(c * prod(least[atom] ** n for atom, n in _times(m, corner).factors) for m, c in terms.items()) < 0:
+        return None  # the constant coefficient, which needs no other
     spend(8 * shifted_terms)
     shifted: _Shifted = {}
     for m, c in terms.items():

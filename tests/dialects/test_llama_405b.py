@@ -76,3 +76,15 @@ def test_the_matrix_products_of_all_devices_are_the_model_s() -> None:
     for task in model.tasks:
         passes[task.phase] += task.in_all.matmul
     assert passes["forward"].integer == forward
+
+
+def test_weights_in_shares_of_eight_replicas() -> None:
+    """Under ZeRO 3 an eighth of each weight, of its gradient and of its optimizer states."""
+    options = "data=8 microbatches=32 zero=3 gradients=f32"
+    job = report(run(read(TEXT), f"distribute-training{{{options}}}", "plan-training")).job
+    assert job is not None
+    first = (8 * LAYER + TABLE) // 8
+    assert (8 * LAYER + TABLE) % 8 == 0
+    assert job.stages[0]["weights"].integer == 2 * first
+    assert job.stages[0]["weight_gradients"].integer == 4 * first
+    assert job.stages[0]["optimizer"].integer == 12 * first

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from bpir.ir.effort import EffortError, limited
 from bpir.ir.expressions.bounds import integral, lower_bound, nonnegative, positive
 from bpir.ir.expressions.expression import ZERO, Expr, ceildiv, constant, floordiv, maximum, minimum, symbol
 from bpir.ir.expressions.intervals import Interval, interval
@@ -124,6 +125,14 @@ def test_better_lower_bounds() -> None:
 def test_many_terms_are_not_shifted() -> None:
     assert nonnegative(a**150 * b - a)  # 150*2 + 1 terms
     assert not nonnegative(a**1000 * b - a)
+
+
+def test_what_is_negative_at_its_least_is_seen_without_a_shift() -> None:
+    """`a**150*b - 2*a` at a = b = 1 is -1; its shift has 302 terms, of which the first would do."""
+    with limited(200):
+        assert not nonnegative(a**150 * b - 2 * a)
+    with limited(200), pytest.raises(EffortError):
+        nonnegative(a**150 * b - a)
 
 
 BOX: dict[str, Interval] = {"x": (Fraction(2), Fraction(6)), "y": (Fraction(3), None)}
