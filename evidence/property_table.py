@@ -13,7 +13,7 @@ import attrs
 from corruptions.any_level import change_expression, symbols_of, with_expression
 from corruptions.corruption import Corruption, at
 from corruptions.judge import EQUIVALENT, WRONG, Verdict, judge
-from corruptions.valid_modules import EXPERTS, Case, cases
+from corruptions.valid_modules import EXPERTS, SHARED, Case, cases
 from support import read, run
 
 from bpir import dialects
@@ -186,7 +186,7 @@ def corpus() -> tuple[Pair, ...]:
     loss = read(LOSS, "loss.bpir")
     found.append(Pair(loss, read(print_module(run(loss, "distribute-training")), "target.bpir"), "source"))
     found += [Pair(source, target, "target") for source, target in itertools.pairwise(levels)]
-    found += [Pair(*case.modules(), case.side) for case in cases() if case.name == EXPERTS]
+    found += [Pair(*case.modules(), case.side) for case in cases() if case.name == EXPERTS or case.example == SHARED]
     return tuple(found)
 
 

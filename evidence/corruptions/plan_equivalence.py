@@ -80,7 +80,7 @@ class Plan:
             for name in plan.buffers:
                 found.setdefault(plan._identity(name), []).append(name)
         for key, names in mine.items():
-            for name, larger in zip(names, theirs[key], strict=True):
+            for name, larger in self._paired(names, other, theirs[key]):
                 size, needed = expr_of(other.buffers[larger], "size"), expr_of(self.buffers[name], "size")
                 if size is not needed and not self.facts.integral(size).proved:
                     return False
@@ -90,6 +90,20 @@ class Plan:
                 if number_of(other.buffers[larger], "alignment") % number_of(self.buffers[name], "alignment"):
                     return False
         return True
+
+    def _paired(self, mine: list[str], other: Plan, theirs: list[str]) -> list[tuple[str, str]]:
+        """Buffers that are told apart by size alone: those of equal sizes first, in whatever order, the others in theirs."""
+        left, pairs = list(theirs), []
+        alone = []
+        for name in mine:
+            size = expr_of(self.buffers[name], "size")
+            same = next((found for found in left if expr_of(other.buffers[found], "size") is size), None)
+            if same is None:
+                alone.append(name)
+            else:
+                left.remove(same)
+                pairs.append((name, same))
+        return pairs + list(zip(alone, left, strict=True))
 
     def sound(self) -> bool:
         """The order respects dependencies and updates of weights; lifetimes cover uses; said users are users; no group races."""

@@ -101,7 +101,22 @@ module @experts {
 }
 """
 
-OWN = {PARALLEL: BLOCK, NETWORK: WHOLE, EXPERTS: MIXTURE}
+SHARED = "shared"
+"""Weights that replicas share out (ZeRO 3)."""
+REPLICAS = """\
+module @shared {
+  bp.symbols B, S, H, F
+  bind.strategy @tp {tensor = 1}
+  model.block @layer(%x: !bp.tensor<B x S x H, bf16>) {
+    %n = model.rms_norm "mlp.norm" %x
+    %u = model.linear "mlp.expand" %n bias : [F]
+    %g = model.gelu "mlp.gelu" %u
+    %w = model.linear "mlp.contract" %g : [H]
+    model.return %w
+  }
+}
+"""
+OWN = {PARALLEL: BLOCK, NETWORK: WHOLE, EXPERTS: MIXTURE, SHARED: REPLICAS}
 
 
 @attrs.frozen
@@ -197,6 +212,7 @@ def cases() -> list[Case]:
         *(Case(f"{WRITTEN} {count}", WRITTEN, (f"bind-{target}{{devices={count}}}",)) for target, count in DEVICES),
         *_of_network(),
         *_of_experts(),
+        *_of_replicas(),
     ]
 
 
@@ -234,6 +250,12 @@ def _of_network() -> Iterator[Case]:
         passes = (f"distribute-{kind}", f"plan-{kind}", *(("bind-queue",) if kind == "inference" else ()))
         yield from (Case(f"{NETWORK} {kind}", NETWORK, passes[:count]) for count in range(1, len(passes) + 1))
     yield Case(f"{NETWORK} inference", NETWORK, ("distribute-inference",), "source")
+
+
+def _of_replicas() -> Iterator[Case]:
+    """Weights that lie in shares, and are gathered for each use."""
+    passes = ("distribute-training{tensor=1 data=4 zero=3}", "plan-training")
+    yield from (Case(f"{SHARED} zero=3", SHARED, passes[:count]) for count in (1, 2))
 
 
 def _of_experts() -> Iterator[Case]:

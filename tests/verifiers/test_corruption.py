@@ -11,7 +11,7 @@ from corruptions.judge import EQUIVALENT, REFUSED, UNKNOWN, WRONG, equivalent, j
 from corruptions.levels import corruptions
 from corruptions.network import networks, sections
 from corruptions.placement import caches, meshes, placements, sums
-from corruptions.valid_modules import CACHE, NETWORK, PARALLEL, Case, cases
+from corruptions.valid_modules import CACHE, NETWORK, PARALLEL, SHARED, Case, cases
 
 from bpir.dialects.bp import ExprAttr
 from bpir.ir.attributes import StringAttr
@@ -30,7 +30,7 @@ def judged(case: Case) -> list[Outcome]:
 
 
 def chosen() -> list[Case]:
-    return [cases()[index] for index in CHOSEN]
+    return [cases()[index] for index in CHOSEN] + [case for case in cases() if case.example == SHARED]
 
 
 @pytest.mark.campaign(keep=2)

@@ -70,8 +70,8 @@ class GatheredWeights:
         replicas, layer = self.replicas, layer_of(operation)
         if replicas.stage < SHARES_WEIGHTS or not self.trace.has_weights(layer) or replicas.weights.forward(operation) is None:
             return
-        if not replicas.over(operation):
-            return
+        if layer not in self.trace.views or not replicas.over(operation):
+            return  # of a layer whose forward task is refused nothing is known
         for phase, time in self._reading(operation):
             task = self.trace.tasks.get((layer, phase))
             if task is not None:  # another rule refuses that it is missing

@@ -117,6 +117,8 @@ class Replicas:
         layer = layer_of(operation)
         named = is_exchange_of(task.layer, operation, what) and task.source == origin_of(operation)
         self.findings.require("R1", named, task, f"'{task.label}' is of the {what} of '{layer}', and says another name or source")
+        if layer not in self.trace.views:
+            return  # its forward task is missing or has another form, which is refused: nothing says what its weights are
         if not self._is_of_kind(task, layer, what) or not self._is_among(task, operation, what):
             return
         if tied_to(operation):
